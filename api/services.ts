@@ -12,8 +12,6 @@ import { type Live, openLive } from './published/live.ts';
 import { openTerrain, type Terrain } from './published/terrain.ts';
 import { type Climatology, openClimatology } from './queries/climatology.ts';
 import { type HistoryMemory, openHistoryMemory } from './queries/history-memory.ts';
-import { correction_ms } from './records/clock.ts';
-import { journalPath } from './records/database.ts';
 import { openSecrets, type Secrets } from './records/secrets.ts';
 import { openQueue, type Queue } from './records/tasks.ts';
 import { openWebhookClient, type WebhookClient } from './webhooks/client.ts';
@@ -69,7 +67,7 @@ export interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
     Partial<Pick<Config, 'tiles_url' | 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>>,
     Pick<Services, 'base_url'> {
-  /** Folder with the SQLite file of the records, their journal, key and mail, and the files of jobs; the data root when left out. */
+  /** Folder with the SQLite file of the records, their key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
   /** Event formats in addition to the current one. */
   readonly formats?: readonly EventFormat[];
@@ -92,16 +90,14 @@ const SILENT = pino({ level: 'silent' });
  * opened before is closed again. A data root that contradicts itself is no failure: its answers are refused until it is mended.
  */
 export async function openServices(config: ServicesConfig, log: Logger = SILENT): Promise<OpenedServices> {
-  const { data_root, records_root = data_root, database_url, storm_day_start_hour, base_url } = config;
+  const { data_root, records_root = data_root, database_url, storm_day_start_hour, base_url, now } = config;
   const { master_keys = null, webhooks = NO_WEBHOOK_SETTINGS, smtp_url = null, now_is_fixed = false } = config;
-  const now = now_is_fixed ? config.now : () => config.now() + correction_ms();
   await using opened = new AsyncDisposableStack();
   const records = await openRecords({
     data_root: records_root,
     database_url,
     now,
     now_is_fixed,
-    journal: journalPath(records_root),
     report: (line) => log.info({ line }, 'Records:Open:Reported'),
     alarm: (line) => log.error({ line }, 'Records:Store:Failed'),
   });

@@ -29,7 +29,7 @@ export const ERRORS = {
   internal_error: { status: 500, meaning: 'unhandled server error' },
   upstream_write_failed: {
     status: 502,
-    meaning: 'a write to a data store failed; nothing was charged, or the message says that this is not known yet',
+    meaning: 'a write to a data store failed; nothing was charged',
   },
   metering_unavailable: { status: 503, meaning: 'credits cannot be metered now; nothing was served' },
   method_not_allowed: { status: 405, meaning: 'the path exists, the method does not' },

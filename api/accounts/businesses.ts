@@ -1,8 +1,8 @@
-import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../records/audit.ts';
 import type { Store } from '../records/database.ts';
-import { ALL_TABLES, type Database, type Table } from '../records/schema.ts';
+import { ALL_TABLES, type Database, isOwned } from '../records/schema.ts';
 import { planRow, type Tariff, tariffOf } from './plans.ts';
 
 export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;
@@ -84,8 +84,8 @@ export async function lockBusiness(rows: Transaction<Database>, business_id: str
 }
 
 /**
- * Removes a business and every row of it; its lines in the audit log stay. Holds the rows that charges and counts of requests
- * change in the order in which those take them, and before them the row of the business, so that nothing new is begun.
+ * Removes a business and every row of it; its lines in the audit log stay. Holds its row, so that nothing new is begun, and then its
+ * keys in the order in which counts of requests take them.
  */
 export async function purgeBusiness(
   rows: Transaction<Database>,
@@ -94,18 +94,14 @@ export async function purgeBusiness(
   now_ms: number,
 ): Promise<void> {
   await rows.selectFrom('businesses').select('id').where('id', '=', id).modifyEnd(forUpdate).execute();
-  const ofBusiness = sql`business_id = ${id}`;
-  const ofKeys = sql`key_id in (select id from keys where business_id = ${id})`;
-  const remove = async (table: Table, owned: RawBuilder<unknown>) => {
-    if (table.locked_by_purge) {
-      const key = sql.join(table.primary_key.map((column) => sql.ref(column)));
-      await sql`select ${key} from ${sql.table(table.name)} where ${owned} order by ${key} ${forUpdate}`.execute(rows);
+  const keys = rows.selectFrom('keys').select('id').where('business_id', '=', id);
+  for (const { name: table } of ALL_TABLES.filter(isOwned)) {
+    if (table === 'keys') {
+      await keys.orderBy('id').modifyEnd(forUpdate).execute();
+      await rows.deleteFrom('request_counts').where('key_id', 'in', keys).execute();
     }
-    if (table.name === 'keys')
-      for (const of of ALL_TABLES.filter(({ belongs_to }) => belongs_to === 'keys')) await remove(of, ofKeys);
-    await sql`delete from ${sql.table(table.name)} where ${owned}`.execute(rows);
-  };
-  for (const table of ALL_TABLES) if (table.belongs_to === 'businesses') await remove(table, ofBusiness);
+    await sql`delete from ${sql.table(table)} where business_id = ${id}`.execute(rows);
+  }
   await rows.deleteFrom('businesses').where('id', '=', id).execute();
   await recordAct(rows, now_ms, { act: 'business.purge', business_id: id, subject: name });
 }

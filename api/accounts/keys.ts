@@ -1,7 +1,6 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../records/audit.ts';
-import type { Store } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
 import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
 
@@ -149,17 +148,15 @@ export async function listKeys(
 }
 
 /**
- * Sets the cap of a key and of the others of its rotation, null for none; false when it was so. Charges under way end first, and
- * those that begin meanwhile wait: none is counted by the old rule after the new one is in force.
+ * Sets the cap of a key and of the others of its rotation, null for none; false when it was so. In force for every charge that begins
+ * after the commit.
  */
 export async function setKeyCap(
   rows: Transaction<Database>,
-  { lockCharges }: Pick<Store, 'lockCharges'>,
   { id, business_id, rate_bucket }: Pick<KeyRow, 'id' | 'business_id' | 'rate_bucket'>,
   monthly_cap: number | null,
   now_ms: number,
 ): Promise<boolean> {
-  await lockCharges(rows);
   const { monthly_cap: before } = await rows
     .selectFrom('keys')
     .select('monthly_cap')

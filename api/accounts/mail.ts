@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
-import { machineClock } from '../records/clock.ts';
 import type { Transact } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
 import type { Queue, Task } from '../records/tasks.ts';
@@ -139,6 +138,6 @@ export async function sendMail(
       return;
     }
     const wait_ms = Math.min(FIRST_WAIT_MS * 2 ** mail.failed, LONGEST_WAIT_MS);
-    await records.transaction((rows) => addMail(rows, queue, { ...mail, failed }, machineClock() + wait_ms));
+    await records.transaction((rows) => addMail(rows, queue, { ...mail, failed }, Date.now() + wait_ms));
   }
 }

@@ -1,12 +1,12 @@
-import { type ExpressionBuilder, type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import { createHash } from 'node:crypto';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { believedTime } from '../../schemas/deletion-clock.ts';
+import { instant } from '../../schemas/time.ts';
 import { leaseClock } from '../records/clock.ts';
 import type { Store } from '../records/database.ts';
 import { readClock } from '../records/deletions.ts';
 import { CommitFailed } from '../records/errors.ts';
-import { storedKey } from '../records/migrate.ts';
 import { isDead, OWNER } from '../records/owner.ts';
-
 import type { Database } from '../records/schema.ts';
 
 /** An answer as it is stored for an idempotency key. */
@@ -36,8 +36,6 @@ export interface ClaimRequest {
 export const REPLAY_WINDOW_MS = 24 * 3_600_000;
 /** How long a claim is left alone whose owner gives no sign of life. */
 export const LEASE_MS = 120_000;
-/** Clocks of an earlier version, which were those of the machines, differed by no more. */
-const CLOCKS_DIFFER_MS = 3_600_000;
 
 /**
  * Claims an idempotency key for one request. The claim of a dead process, one whose lease is over, a stored refusal of
@@ -47,38 +45,40 @@ const CLOCKS_DIFFER_MS = 3_600_000;
 export async function claimKey(
   rows: Transaction<Database>,
   store: Pick<Store, 'kind'>,
-  request: ClaimRequest,
+  { business_id, route, key, fingerprint }: ClaimRequest,
   token: string,
   now: () => number,
 ): Promise<Claim> {
   const clock = leaseClock(store);
-  const row = newClaim(request, token, {
-    created_ms: now(),
-    lease_until_ms: sql<number>`${clock} + ${sql.lit(LEASE_MS)}`,
-  });
+  const name = { business_id, route, key: storedKey(key) };
+  const claim = {
+    ...{ fingerprint, token, owner: OWNER, lease_until_ms: sql<number>`${clock} + ${sql.lit(LEASE_MS)}` },
+    ...{ state: 'pending' as const, status: null, type: null, body: null, created_at: instant(now()) },
+  };
   const inserted = await rows
     .insertInto('idempotency')
-    .values(row)
+    .values({ ...name, ...claim })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
-  if (inserted.numInsertedOrUpdatedRows === 1n) return { kind: 'claimed', token: row.token };
+  if (inserted.numInsertedOrUpdatedRows === 1n) return { kind: 'claimed', token };
 
   const held = await rows
     .selectFrom('idempotency')
     .selectAll()
     .select(clock.as('lease_now_ms'))
-    .where(sameKey(request))
+    .where(({ and }) => and(name))
     .executeTakeFirst();
   if (held === undefined) return { kind: 'in_progress' };
-  const assessed = (await isOver(rows, held, now())) ? 'free' : assessClaim(held, request);
+  // Claimed before, and the answer to that COMMIT was lost.
+  if (held.token === token) return { kind: 'claimed', token };
+  const assessed = (await isOver(rows, held, now())) ? 'free' : assessClaim(held, fingerprint);
   if (assessed !== 'free') return assessed;
   const taken = await rows
     .updateTable('idempotency')
-    .set(row)
-    .where(sameKey(request))
-    .where('token', '=', held.token)
+    .set(claim)
+    .where(({ and }) => and({ ...name, token: held.token }))
     .executeTakeFirst();
-  return taken.numUpdatedRows === 1n ? { kind: 'claimed', token: row.token } : { kind: 'in_progress' };
+  return taken.numUpdatedRows === 1n ? { kind: 'claimed', token } : { kind: 'in_progress' };
 }
 
 /** Keeps an answer under its claim. Throws CommitFailed when the claim was taken over meanwhile. */
@@ -108,7 +108,7 @@ export async function sweepClaims(
   const over = rows
     .selectFrom('idempotency')
     .select('token')
-    .where('created_at', '<=', new Date(until_ms - REPLAY_WINDOW_MS).toISOString())
+    .where('created_at', '<=', instant(until_ms - REPLAY_WINDOW_MS))
     .limit(most)
     .modifyEnd(skipLocked);
   const { numDeletedRows } = await rows.deleteFrom('idempotency').where('token', 'in', over).executeTakeFirst();
@@ -130,42 +130,20 @@ async function isOver(
   return clock === null || over_ms <= believedTime(clock, now_ms);
 }
 
-function assessClaim(held: HeldClaim, request: ClaimRequest): Claim | 'free' {
-  if (held.state === 'pending') return isAbandoned(held) ? 'free' : { kind: 'in_progress' };
-  const { status, type, body } = held;
+function assessClaim(held: HeldClaim, fingerprint: string): Claim | 'free' {
+  const { status, type, body, lease_until_ms, lease_now_ms } = held;
+  if (held.state === 'pending') {
+    // A lease far ahead was given by a clock that was set back since: it would block its key for years.
+    const isOver = lease_until_ms <= lease_now_ms || lease_until_ms > lease_now_ms + 2 * LEASE_MS;
+    return isOver || isDead(held.owner) ? 'free' : { kind: 'in_progress' };
+  }
   if (status === null || type === null || body === null) throw new TypeError('a finished claim has no answer');
-  if (held.fingerprint === request.fingerprint) return { kind: 'replay', answer: { status, type, body } };
+  if (held.fingerprint === fingerprint) return { kind: 'replay', answer: { status, type, body } };
   // Nothing happened at a refusal: a typo must not burn the key.
   return status >= 400 ? 'free' : { kind: 'other_request' };
 }
 
-function isAbandoned({ owner, lease_until_ms, lease_now_ms }: HeldClaim): boolean {
-  // A lease far ahead was given by a clock that was set back since: it would block its key for years.
-  const isOver = lease_until_ms <= lease_now_ms || lease_until_ms > lease_now_ms + LEASE_MS + CLOCKS_DIFFER_MS;
-  return isOver || isDead(owner);
-}
-
-function newClaim(
-  { business_id, route, key, fingerprint }: ClaimRequest,
-  token: string,
-  { created_ms, lease_until_ms }: { readonly created_ms: number; readonly lease_until_ms: RawBuilder<number> },
-) {
-  return {
-    business_id,
-    route,
-    key: storedKey(key),
-    fingerprint,
-    token,
-    owner: OWNER,
-    lease_until_ms,
-    state: 'pending' as const,
-    status: null,
-    type: null,
-    body: null,
-    created_at: new Date(created_ms).toISOString(),
-  };
-}
-
-function sameKey({ business_id, route, key }: ClaimRequest) {
-  return ({ and }: ExpressionBuilder<Database, 'idempotency'>) => and({ business_id, route, key: storedKey(key) });
+/** Digest that is stored for an idempotency key: clients may send secrets as keys, their API key among them. */
+function storedKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
 }

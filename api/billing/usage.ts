@@ -4,7 +4,7 @@ import { type ListedKey, listKeys } from '../accounts/keys.ts';
 import { recordAct } from '../records/audit.ts';
 import { snapshot } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
-import { addEntry, daysOf, periodOf, rotationUsage } from './ledger.ts';
+import { addEntry, daysOf, periodOf, refundId, refundVisibly } from './ledger.ts';
 
 /** Credits of an operation in a month. `credits` = `count` x `cost_per_call`. */
 export interface OperationUsage {
@@ -39,30 +39,20 @@ export async function readUsage(
   period: string,
   now_ms: number,
 ): Promise<MonthUsage> {
-  return await snapshot(reader, (rows) => monthUsage(rows, business_id, period, now_ms));
-}
-
-async function monthUsage(
-  rows: Kysely<Database>,
-  business_id: string,
-  period: string,
-  now_ms: number,
-): Promise<MonthUsage> {
-  const keys = await keyUsage(rows, business_id, period, now_ms);
-  const spent = await rows
-    .selectFrom('periods')
-    .select(['used', 'updated_at'])
-    .where('business_id', '=', business_id)
-    .where('period', '=', period)
-    .executeTakeFirst();
-  return {
-    used: spent?.used ?? 0,
-    operations: await operationUsage(rows, business_id, period),
-    daily: await dailyUsage(rows, business_id, period, now_ms),
-    keys,
-    total_requests: keys.reduce((sum, { requests }) => sum + requests, 0),
-    last_updated: spent?.updated_at ?? null,
-  };
+  return await snapshot(reader, async (rows) => {
+    const keys = await keyUsage(rows, business_id, period, now_ms);
+    const month = rows.selectFrom('periods').select(['used', 'updated_at']).where('period', '=', period);
+    const spent = await month.where('business_id', '=', business_id).executeTakeFirst();
+    const credits = new Map((await monthSums(rows, business_id, period, 'day')).map((day) => [day.name, day.credits]));
+    return {
+      used: spent?.used ?? 0,
+      operations: await operationUsage(rows, business_id, period),
+      daily: daysSoFar(period, now_ms).map((date) => ({ date, credits: credits.get(date) ?? 0 })),
+      keys,
+      total_requests: keys.reduce((sum, { requests }) => sum + requests, 0),
+      last_updated: spent?.updated_at ?? null,
+    };
+  });
 }
 
 /** Credits of every operation of a month, in name order: the rows of the usage export. */
@@ -71,43 +61,39 @@ export async function operationUsage(
   business_id: string,
   period: string,
 ): Promise<readonly OperationUsage[]> {
-  const found = await rows
-    .selectFrom('usage')
-    .select(({ fn }) => ['operation', fn.sum<number>('count').as('count'), fn.sum<number>('credits').as('credits')])
-    .where('business_id', '=', business_id)
-    .where('day', '>=', `${period}-01`)
-    .where('day', '<=', `${period}-31`)
-    .groupBy('operation')
-    .orderBy('operation')
-    .execute();
+  const found = await monthSums(rows, business_id, period, 'operation');
   // What was refunded whole was not used.
-  return found.filter(({ count }) => count !== 0).map((row) => ({ ...row, cost_per_call: row.credits / row.count }));
+  return found
+    .filter(({ count }) => count !== 0)
+    .map(({ name, count, credits }) => ({ operation: name, count, credits, cost_per_call: credits / count }));
 }
 
-async function dailyUsage(rows: Kysely<Database>, business_id: string, period: string, now_ms: number) {
-  const found = await rows
-    .selectFrom('usage')
-    .select(({ fn }) => ['day', fn.sum<number>('credits').as('credits')])
-    .where('business_id', '=', business_id)
-    .where('day', '>=', `${period}-01`)
-    .where('day', '<=', `${period}-31`)
-    .groupBy('day')
-    .execute();
-  const credits = new Map(found.map((row) => [row.day, row.credits]));
-  return daysSoFar(period, now_ms).map((date) => ({ date, credits: credits.get(date) ?? 0 }));
-}
-
-/** Credits that the keys of a rotation used in a month. */
-export async function usedByRotation(reader: Kysely<Database>, rate_bucket: string, period: string): Promise<number> {
+/** Sums of a month by one of their columns, in the order of its values. */
+async function monthSums(
+  rows: Kysely<Database>,
+  business_id: string,
+  period: string,
+  by: 'operation' | 'day' | 'key_id',
+) {
   const { first, last } = daysOf(period);
-  const found = await rotationUsage(reader, first, last)
-    .where('member.rate_bucket', '=', rate_bucket)
-    .executeTakeFirst();
-  return found?.used ?? 0;
+  return await rows
+    .selectFrom('usage')
+    .select(({ fn, ref }) => [
+      ref(by).as('name'),
+      fn.sum<number>('count').as('count'),
+      fn.sum<number>('credits').as('credits'),
+      fn.sum<number>('calls').as('calls'),
+    ])
+    .where('business_id', '=', business_id)
+    .where('day', '>=', first)
+    .where('day', '<=', last)
+    .groupBy(by)
+    .orderBy(by)
+    .execute();
 }
 
 /** Every UTC day of a month up to an instant. */
-export function daysSoFar(period: string, now_ms: number): readonly string[] {
+function daysSoFar(period: string, now_ms: number): readonly string[] {
   const today = utcDate(now_ms);
   const days: string[] = [];
   for (let day = `${period}-01`; day.startsWith(period) && day <= today; day = addDays(day, 1)) days.push(day);
@@ -121,25 +107,19 @@ async function keyUsage(
   now_ms: number,
 ): Promise<readonly KeyUsage[]> {
   const keys = await listKeys(rows, business_id, now_ms);
-  const charged = await rows
-    .selectFrom('usage')
-    .select(({ fn }) => ['key_id', fn.sum<number>('calls').as('requests')])
-    .where('business_id', '=', business_id)
-    .where('day', '>=', `${period}-01`)
-    .where('day', '<=', `${period}-31`)
-    .groupBy('key_id')
-    .execute();
+  const { first, last } = daysOf(period);
+  const charged = await monthSums(rows, business_id, period, 'key_id');
   const free = await rows
     .selectFrom('request_counts')
     .innerJoin('keys', 'keys.id', 'request_counts.key_id')
-    .select(({ fn }) => ['request_counts.key_id', fn.sum<number>('request_counts.requests').as('requests')])
+    .select(({ fn }) => ['keys.id as name', fn.sum<number>('request_counts.requests').as('calls')])
     .where('keys.business_id', '=', business_id)
-    .where('request_counts.day', '>=', `${period}-01`)
-    .where('request_counts.day', '<=', `${period}-31`)
-    .groupBy('request_counts.key_id')
+    .where('request_counts.day', '>=', first)
+    .where('request_counts.day', '<=', last)
+    .groupBy('keys.id')
     .execute();
   const requests = new Map<string, number>();
-  for (const row of [...charged, ...free]) requests.set(row.key_id, (requests.get(row.key_id) ?? 0) + row.requests);
+  for (const { name, calls } of [...charged, ...free]) requests.set(name, (requests.get(name) ?? 0) + calls);
   return keys
     .map((key) => ({ ...key, requests: requests.get(key.id) ?? 0 }))
     .filter(({ status, requests }) => status === 'active' || status === 'rotating' || requests > 0);
@@ -169,7 +149,7 @@ export async function adjustUsage(
     )
     .execute();
   await addEntry(rows, {
-    ...{ business_id: id, key_id: null, operation, calls: 0, count, credits, reason },
+    ...{ business_id: id, key_id: null, operation, count, credits, reason },
     ...{ at_ms: now_ms, request_id: null },
   });
   await recordAct(rows, now_ms, {
@@ -178,4 +158,28 @@ export async function adjustUsage(
     subject: name,
     detail: { credits, reason, period: periodOf(now_ms) },
   });
+}
+
+/** What became of a refund: made, or not because there is no such charge, or because it was given back before. */
+export type Refund = { readonly credits: number; readonly business_id: string } | 'unknown' | 'refunded before';
+
+/** Gives the charge of a request back, once: one that stands although its answer was lost. */
+export async function refundRequest(
+  rows: Transaction<Database>,
+  request_id: string,
+  reason: string,
+  now_ms: number,
+): Promise<Refund> {
+  const find = (id: string) => rows.selectFrom('ledger').selectAll().where('request_id', '=', id).executeTakeFirst();
+  const charged = await find(request_id);
+  if (charged === undefined || charged.key_id === null || charged.credits < 0) return 'unknown';
+  if ((await find(refundId(request_id))) !== undefined) return 'refunded before';
+  const { business_id, key_id, operation, count, credits, at } = charged;
+  await refundVisibly(
+    rows,
+    { request_id, business_id, key_id, operation, count, credits, at_ms: Date.parse(at) },
+    reason,
+  );
+  await recordAct(rows, now_ms, { act: 'usage.refund', business_id, subject: request_id, detail: { credits, reason } });
+  return { credits, business_id };
 }

@@ -1,4 +1,4 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { snapshot } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
 
@@ -30,11 +30,13 @@ export interface LedgerCheck {
   readonly faults: readonly LedgerFault[];
 }
 
+/** A sum of the ledger, or one that is kept with it. */
 interface Sum {
-  readonly name: string;
   readonly business_id: string;
   readonly subject: string;
   readonly credits: number;
+  readonly calls: number;
+  readonly count: number;
 }
 
 /**
@@ -50,91 +52,80 @@ export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerChec
       .selectFrom('ledger')
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow();
-    const used = months.map((row) => sum(row.business_id, row.period, row.used));
-    const counted = usage.map((row) => sum(row.business_id, usageSubject(row), row.credits));
+    const used = months.map(({ business_id, period, used }) => creditsOf(business_id, period, used));
+    const days = ledger.map(({ day, ...row }) => ({ ...row, subject: subjectOf(day, row) }));
+    const counted = usage.map(({ day, ...row }) => ({ ...row, subject: subjectOf(day, row) }));
     return {
       rows: count,
       credits: ledger.reduce((total, { credits }) => total + credits, 0),
       faults: [
-        ...compare('used', byMonth(ledger), used),
-        ...compare(
-          'usage',
-          ledger.map((row) => sum(row.business_id, usageSubject(row), row.credits)),
-          counted,
-        ),
-        ...compareCounts(ledger, usage),
+        ...creditsFaults('used', byMonth(ledger), used),
+        ...creditsFaults('usage', days, counted),
+        ...countFaults(days, counted),
       ],
     };
   });
 }
 
 async function ledgerSums(rows: Kysely<Database>) {
-  const found = await rows
+  return await rows
     .selectFrom('ledger')
     .select(({ fn, val }) => [
       'business_id',
       fn<string>('substr', ['at', val(1), val(10)]).as('day'),
-      fn.coalesce('key_id', val('')).as('key_id'),
+      sql<string>`coalesce(key_id, '')`.as('key_id'),
       'operation',
       fn.sum<number>('credits').as('credits'),
       fn.sum<number>('count').as('count'),
-      // An adjustment and a refund with a line of its own are no calls; any other refund takes one back.
-      sql<number>`sum(case when key_id is null or operation like '%.refund' then 0 when count < 0 then -1 else 1 end)`.as(
-        'calls',
-      ),
+      // An adjustment and a refund are no calls.
+      sql<number>`sum(case when key_id is null or operation like '%.refund' then 0 else 1 end)`.as('calls'),
     ])
     .groupBy(['business_id', 'day', 'key_id', 'operation'])
     .execute();
-  return found.map((row) => ({ ...row, key_id: row.key_id ?? '' }));
 }
-
-type UsageSum = Omit<Selectable<Database['usage']>, 'key_id'> & { readonly key_id: string };
 
 function byMonth(ledger: Awaited<ReturnType<typeof ledgerSums>>): readonly Sum[] {
-  const months = Map.groupBy(ledger, ({ business_id, day }) => `${business_id} ${day.slice(0, 'YYYY-MM'.length)}`);
-  return [...months].map(([name, members]) => {
-    const [business_id = '', period = ''] = name.split(' ');
-    return sum(
-      business_id,
-      period,
-      members.reduce((total, { credits }) => total + credits, 0),
-    );
-  });
+  const months = new Map<string, Sum>();
+  for (const { business_id, day, credits } of ledger) {
+    const period = day.slice(0, 'YYYY-MM'.length);
+    const name = `${business_id} ${period}`;
+    months.set(name, creditsOf(business_id, period, credits + (months.get(name)?.credits ?? 0)));
+  }
+  return [...months.values()];
 }
 
-function compare(what: CreditsFault['what'], ledger: readonly Sum[], found: readonly Sum[]): readonly CreditsFault[] {
-  const expected = new Map(ledger.map((row) => [row.name, row]));
-  const present = new Map(found.map((row) => [row.name, row]));
-  return [...new Map([...present, ...expected]).values()]
-    .map(({ name, business_id, subject }) => ({
-      business_id,
-      subject,
-      what,
-      ledger_credits: expected.get(name)?.credits ?? 0,
-      found_credits: present.get(name)?.credits ?? 0,
-    }))
-    .filter(({ ledger_credits, found_credits }) => ledger_credits !== found_credits);
+function creditsOf(business_id: string, subject: string, credits: number): Sum {
+  return { business_id, subject, credits, calls: 0, count: 0 };
 }
 
-/** What `compare` found wrong already, because its credits differ, is left alone. */
-function compareCounts(ledger: readonly UsageSum[], usage: readonly UsageSum[]): readonly CountFault[] {
-  const expected = new Map(ledger.map((row) => [`${row.business_id} ${usageSubject(row)}`, row]));
-  return usage.flatMap((row) => {
-    const subject = usageSubject(row);
-    const { business_id } = row;
-    const { credits = 0, calls = 0, count = 0 } = expected.get(`${business_id} ${subject}`) ?? {};
-    if (credits !== row.credits) return [];
-    return [
-      { business_id, subject, what: 'calls' as const, ledger_count: calls, found_count: row.calls },
-      { business_id, subject, what: 'count' as const, ledger_count: count, found_count: row.count },
-    ].filter(({ ledger_count, found_count }) => ledger_count !== found_count);
-  });
-}
-
-function sum(business_id: string, subject: string, credits: number): Sum {
-  return { name: `${business_id} ${subject}`, business_id, subject, credits };
-}
-
-function usageSubject({ day, key_id, operation }: { day: string; key_id: string; operation: string }): string {
+function subjectOf(
+  day: string,
+  { key_id, operation }: { readonly key_id: string; readonly operation: string },
+): string {
   return [day, key_id === '' ? 'no key' : key_id, operation].join(' ');
+}
+
+function byName(sums: readonly Sum[]): ReadonlyMap<string, Sum> {
+  return new Map(sums.map((sum) => [`${sum.business_id} ${sum.subject}`, sum]));
+}
+
+function creditsFaults(what: CreditsFault['what'], ledger: readonly Sum[], found: readonly Sum[]): CreditsFault[] {
+  const [expected, present] = [byName(ledger), byName(found)];
+  return [...new Map([...present, ...expected])].flatMap(([name, { business_id, subject }]) => {
+    const ledger_credits = expected.get(name)?.credits ?? 0;
+    const found_credits = present.get(name)?.credits ?? 0;
+    return ledger_credits === found_credits ? [] : [{ business_id, subject, what, ledger_credits, found_credits }];
+  });
+}
+
+/** Leaves a sum alone whose credits differ. */
+function countFaults(ledger: readonly Sum[], found: readonly Sum[]): CountFault[] {
+  const expected = byName(ledger);
+  return [...byName(found)].flatMap(([name, { business_id, subject, credits, ...counts }]) => {
+    const own = expected.get(name) ?? creditsOf(business_id, subject, 0);
+    if (own.credits !== credits) return [];
+    return (['calls', 'count'] as const)
+      .filter((what) => own[what] !== counts[what])
+      .map((what) => ({ business_id, subject, what, ledger_count: own[what], found_count: counts[what] }));
+  });
 }

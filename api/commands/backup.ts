@@ -5,9 +5,10 @@ import { Command } from 'commander';
 import { sql } from 'kysely';
 import { EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
-import { openDatabase, sqlitePath } from '../records/database.ts';
+import { openDatabase } from '../records/database.ts';
 import { pauseDeliveries } from '../records/delivery-pause.ts';
 import { masterKeyPath } from '../records/secrets.ts';
+import { sqlitePath } from '../records/sqlite.ts';
 import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
 
 /** `hail-api backup`: a copy of the SQLite records, the master key, and the files of reports and exports, as a data root of its own. */
@@ -65,9 +66,7 @@ async function writeBackup(settings: RecordsConfig, to: string): Promise<void> {
 async function markAsCopy(path: string, now_ms: number): Promise<void> {
   const store = openDatabase({ path });
   try {
-    await store.writer
-      .transaction()
-      .execute((rows) => pauseDeliveries(rows, 'the records are a copy from a backup', now_ms));
+    await store.transaction((rows) => pauseDeliveries(rows, 'the records are a copy from a backup', now_ms));
   } finally {
     await store.close();
   }

@@ -10,10 +10,8 @@ import { recordsLocation } from '../records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../records/errors.ts';
 import { MasterKeyError } from '../records/secrets.ts';
 
-/** How long a command waits for the server, which may be writing a large portfolio. */
-const WRITE_WAIT_MS = 5_000;
-/** How long one statement of a command may take: some read every row. */
-const STATEMENT_WAIT_MS = 600_000;
+/** How long a command waits for the server, which may be writing a large portfolio, and for one statement: some read every row. */
+const WAITS = { lock_ms: 5_000, statement_ms: 600_000 } as const;
 
 /** What these commands need of the settings. */
 export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'>;
@@ -74,8 +72,7 @@ export async function withRecords<Result>(
     );
   const records = await openRecords({
     ...config,
-    write_wait_ms: WRITE_WAIT_MS,
-    statement_wait_ms: STATEMENT_WAIT_MS,
+    waits: WAITS,
     report: (line) => process.stderr.write(`${line}\n`),
   });
   try {

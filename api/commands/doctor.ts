@@ -8,11 +8,10 @@ import type { Config } from '../config.ts';
 import { fileFault } from '../jobs/files.ts';
 import { filedJobs, pendingSince } from '../jobs/rows.ts';
 import { openCatalog } from '../published/catalog.ts';
-import { machineClock } from '../records/clock.ts';
 import { recordsLocation } from '../records/database.ts';
-import { isDamage } from '../records/database-health.ts';
 import { deliveryPause, RESUME } from '../records/delivery-pause.ts';
 import { isOutage } from '../records/errors.ts';
+import { isDamage } from '../records/mapped-errors.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
 import { overdueMessages } from '../webhooks/messages.ts';
 import { OVERDUE_MS } from '../webhooks/recover.ts';
@@ -106,7 +105,7 @@ async function deliveries({ reader }: Records): Promise<Finding> {
     const message = `events and mails wait since ${pause.since}, because ${pause.reason}: once the original is gone, '${RESUME}' sends them`;
     return { check: 'deliveries', status: 'note', message };
   }
-  const overdue = await overdueMessages(reader, machineClock() - OVERDUE_MS);
+  const overdue = await overdueMessages(reader, Date.now() - OVERDUE_MS);
   const faults = overdue.map(({ receiver_id, next_at }) => `an event for ${receiver_id} is due since ${next_at}`);
   return listed('deliveries', faults, 'none is overdue');
 }

@@ -121,7 +121,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
         const { records, now_ms } = desk;
         const monthly_cap = cap === 'none' ? null : cap;
         const changed = await records.transaction(async (rows) =>
-          setKeyCap(rows, records.store, await keyNamed({ reader: rows }, id), monthly_cap, now_ms),
+          setKeyCap(rows, await keyNamed({ reader: rows }, id), monthly_cap, now_ms),
         );
         const key = await shownKey(desk, id);
         const bound = monthly_cap === null ? 'no cap' : `a cap of ${counted(monthly_cap, 'credit')} a month`;

@@ -125,7 +125,7 @@ Example of a file:
       const changes: string[] = [];
       const work = async (records: Records) =>
         await records.transaction(async (rows) => {
-          await applySeed({ rows, records, now_ms: settings.now(), changes, made }, seed);
+          await applySeed({ rows, now_ms: settings.now(), changes, made }, seed);
           if (dryRun) throw new DryRun();
           // Before the commit: a key whose text is lost would have to be rotated.
           if (secrets !== undefined && made.length > 0)
@@ -181,7 +181,6 @@ interface SeededKey {
 /** The records within a transaction, a line for each change so far, and the new keys. */
 interface Seeding {
   readonly rows: Transaction<Database>;
-  readonly records: Pick<Records, 'store'>;
   readonly now_ms: number;
   readonly changes: string[];
   readonly made: SeededKey[];
@@ -189,10 +188,7 @@ interface Seeding {
 
 /** Brings the records to the desired state: a second time changes nothing. */
 async function applySeed(seeding: Seeding, seed: Seed): Promise<void> {
-  const { rows, records, now_ms, changes } = seeding;
-  // Before any row lock that a charge may wait for.
-  if (seed.businesses.some(({ keys }) => keys.some(({ monthly_cap }) => monthly_cap !== undefined)))
-    await records.store.lockCharges(rows);
+  const { rows, now_ms, changes } = seeding;
   for (const { name, suspended, members, keys, ...wanted } of seed.businesses) {
     const plan = planNamed(seed, wanted.plan);
     const status = suspended ? 'suspended' : 'active';
@@ -209,7 +205,7 @@ async function applySeed(seeding: Seeding, seed: Seed): Promise<void> {
 }
 
 async function applyKeys(
-  { rows, records, now_ms, changes, made }: Seeding,
+  { rows, now_ms, changes, made }: Seeding,
   { id: business_id, name: business }: Business,
   wanted: readonly SeedKey[],
 ): Promise<void> {
@@ -227,7 +223,7 @@ async function applyKeys(
     const created = present === undefined ? await createKey(rows, key, now_ms) : null;
     const isChanged = present !== undefined && (await changeKey(rows, present, key, now_ms));
     const row = monthly_cap === undefined ? null : await findKey(rows, created?.id ?? present?.id ?? '');
-    const isLimited = row !== null && (await setKeyCap(rows, records.store, row, monthly_cap ?? null, now_ms));
+    const isLimited = row !== null && (await setKeyCap(rows, row, monthly_cap ?? null, now_ms));
     if (created !== null) made.push({ business, name, kind, key: created.text });
     if (created !== null || isChanged || isLimited)
       changes.push(`${business}: ${created === null ? 'changed' : 'made'} ${kind} key ${name}`);

@@ -13,9 +13,8 @@ import { OTHER_FORMATS, OTHER_VARIANTS } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
 import { openViewer, type ViewerOptions } from '../published/archives/viewer.ts';
-import { machineClock } from '../records/clock.ts';
 import { deliveryPause, RESUME } from '../records/delivery-pause.ts';
-import { takeServiceLock } from '../records/sqlite-locks.ts';
+import { takeServiceLock } from '../records/sqlite.ts';
 import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
@@ -124,7 +123,7 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,
     trusted,
-    clock: { monotonic_ms: () => performance.now(), unix_ms: machineClock },
+    clock: { monotonic_ms: () => performance.now(), unix_ms: Date.now },
     check_replies: 'sample',
     telemetry: telemetryOf(log, metrics),
   });

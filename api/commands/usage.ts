@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
 import { periodOf } from '../billing/ledger.ts';
-import { adjustUsage, readUsage } from '../billing/usage.ts';
+import { adjustUsage, readUsage, refundRequest } from '../billing/usage.ts';
 import { type LedgerCheck, verifyLedger } from '../billing/verify.ts';
 import {
   argument,
@@ -62,6 +62,25 @@ export function usageCommand(config: () => RecordsConfig): Command {
         const { used } = await readUsage(records.reader, business.id, periodOf(now_ms), now_ms);
         const lines = [`${business.name} now has used ${counted(used, 'credit')} this month.`];
         return { json: { credits, reason, used }, lines };
+      },
+    }),
+    onRecords(config, {
+      usage: 'refund <request_id>',
+      about: 'give the charge of one request back, once: one that stands although its answer was lost',
+      options: (command) =>
+        command
+          .requiredOption('--reason <text>', 'why: kept in the ledger and the audit log', reasonOf)
+          .addHelpText(
+            'after',
+            "\nExample:\n  hail-api usage refund req_01JV9Q2M7T8Y5K3N6P4R1S0W9X --reason 'answer lost'",
+          ),
+      run: async ({ records, now_ms }, { reason }: { readonly reason: string }, request_id) => {
+        const refund = await records.transaction((rows) => refundRequest(rows, request_id, reason, now_ms));
+        if (refund === 'unknown') throw new CommandError(EXIT.not_found, `request ${request_id}: was not charged`);
+        if (refund === 'refunded before')
+          throw new CommandError(EXIT.conflict, `request ${request_id}: was refunded, expected one that was not`);
+        const lines = [`Gave ${counted(refund.credits, 'credit')} back to ${refund.business_id}.`];
+        return { json: { request_id, reason, ...refund }, lines };
       },
     }),
   ]);

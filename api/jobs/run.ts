@@ -6,7 +6,6 @@ import { ApiError } from '../http/errors.ts';
 import { unlessAborted } from '../http/event-loop.ts';
 import { DataUnavailable } from '../published/data-root.ts';
 import { QueryTimeout } from '../published/duckdb.ts';
-import { machineClock } from '../records/clock.ts';
 import { isOutage } from '../records/errors.ts';
 import type { Services } from '../services.ts';
 import { openStage, placeFile, removeFile, removeOldStages, sealFile } from './files.ts';
@@ -86,7 +85,7 @@ async function runJob(parts: RunParts, id: string): Promise<void> {
     await records.transaction((rows) => failJob(rows, job, message, now()));
   };
   const putBack = (takes: number, wait_ms: number) =>
-    records.transaction((rows) => putJobBack(rows, queue, job, { takes, due_ms: machineClock() + wait_ms }));
+    records.transaction((rows) => putJobBack(rows, queue, job, { takes, due_ms: Date.now() + wait_ms }));
   // Attempts whose process died count.
   if (job.takes > ATTEMPTS_MAX) return await fail(`it could not be made in ${ATTEMPTS_MAX} attempts`);
   try {

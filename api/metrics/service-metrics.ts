@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import { RELEASE } from '../../schemas/release.ts';
-import { instant } from '../../schemas/time.ts';
-import { followLedger } from '../billing/ledger-follow.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { NOTHING_PUBLISHED } from '../published/catalog.ts';
 import { ANSWERS, type Engine, type EngineRole, JOBS } from '../published/duckdb.ts';
-import { machineClock } from '../records/clock.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
 import { MESSAGE_TASK } from '../webhooks/events.ts';
@@ -19,10 +16,8 @@ const WAIT_MS = 700;
 export function serviceMetrics({ registry }: Pick<Metrics, 'registry'>, services: Services): () => Promise<string> {
   const gauges = createGauges(registry);
   const { records, catalog, queue, now } = services;
-  const compare = followLedger(records.reader);
   const health = inTime(records.health);
   const figuresOf = inTime(() => readRecordFigures(records.reader));
-  const differences = inTime(() => compare(instant(now()).slice(0, 'YYYY-MM'.length)));
   gauges.build.set({ version: RELEASE, node: process.version, records: records.store.kind }, 1);
   /** Seconds since an instant; 0 for one ahead of the clock. */
   const age_s = (from_ms: number, at_ms = now()) => Math.max(0, at_ms - from_ms) / 1000;
@@ -64,21 +59,16 @@ export function serviceMetrics({ registry }: Pick<Metrics, 'registry'>, services
   };
 
   const setRecords = async () => {
-    const [ready, figures, compared] = await Promise.all([health(), figuresOf(), differences()]);
-    for (const [name, part] of Object.entries({ ready, records: figures, ledger: compared }))
+    const [ready, figures] = await Promise.all([health(), figuresOf()]);
+    for (const [name, part] of Object.entries({ ready, records: figures }))
       gauges.failed.set({ part: name }, part === null ? 1 : 0);
     gauges.ready.set({ part: 'records' }, ready === true ? 1 : 0);
-    gauges.ledger.reset();
-    for (const against of ['months', 'days'] as const) {
-      const difference = compared?.[against] ?? null;
-      if (difference !== null) gauges.ledger.set({ against }, difference);
-    }
     gauges.jobs.reset();
     for (const gauge of [gauges.pending, gauges.due_age, gauges.paused, gauges.job_age, gauges.alerts]) gauge.remove();
     if (figures === null) return;
     const { pending, next_at_ms, is_paused, jobs, waiting_since_ms, open_alerts } = figures;
     gauges.pending.set(pending);
-    gauges.due_age.set(next_at_ms === null ? 0 : age_s(next_at_ms, machineClock()));
+    gauges.due_age.set(next_at_ms === null ? 0 : age_s(next_at_ms, Date.now()));
     gauges.paused.set(is_paused ? 1 : 0);
     gauges.alerts.set(open_alerts);
     for (const kind of ['report', 'export'] as const)
@@ -191,11 +181,6 @@ export function createGauges(registry: Registry) {
       'engine',
       'state',
     ]),
-    ledger: gauge(
-      'ledger_difference_credits',
-      `Credits by which the ledger differs from the months, and the days of this month from the month; no series before the first comparison. ${SHARED}`,
-      ['against'],
-    ),
     failed: gauge(
       'scrape_failed',
       `1 when a part could not be read in time and its figures are absent; else 0. ${OWN}`,

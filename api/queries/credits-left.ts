@@ -1,8 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Caller } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
-import { periodOf } from '../billing/ledger.ts';
-import { usedByRotation } from '../billing/usage.ts';
+import { periodOf, usedByRotation, usedInMonth } from '../billing/ledger.ts';
 import type { Database } from '../records/schema.ts';
 
 /**
@@ -15,13 +14,8 @@ export async function creditsLeft(
   now_ms: number,
 ): Promise<{ remaining: number | null; until_cap: number | null }> {
   const period = periodOf(now_ms);
-  const spent = await reader
-    .selectFrom('periods')
-    .select('used')
-    .where('business_id', '=', business_id)
-    .where('period', '=', period)
-    .executeTakeFirst();
-  const left = (bound: number | null, used = spent?.used ?? 0) => (bound === null ? null : Math.max(0, bound - used));
+  const spent = await usedInMonth(reader, business_id, period);
+  const left = (bound: number | null, used = spent) => (bound === null ? null : Math.max(0, bound - used));
   const ofBusiness = left(effectiveCap(plan));
   const ofKey = key_cap === null ? null : left(key_cap, await usedByRotation(reader, rate_bucket, period));
   const until_cap = ofKey === null || ofBusiness === null ? (ofKey ?? ofBusiness) : Math.min(ofKey, ofBusiness);

@@ -1,6 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { instant } from '../../schemas/time.ts';
 import type { Store } from './database.ts';
-
 import type { Database } from './schema.ts';
 
 /** How long a cursor keeps the place at which it was handed out. */
@@ -12,15 +12,7 @@ const ANY_HOLDER = '';
 const ROWS_PER_INSERT = 500;
 
 /** Where a page ended: what the next page starts after. */
-export interface CursorNote {
-  readonly business_id: string;
-  /** Rate bucket of the key that is given the cursor. */
-  readonly holder: string;
-  readonly list: string;
-  readonly item_id: string;
-  readonly sort_key: string;
-  readonly expires_at: string;
-}
+export type CursorNote = Database['cursors'];
 
 /** A list of a business, and the keys that read it page by page. */
 export interface Walk {
@@ -32,7 +24,7 @@ export interface Walk {
 
 /** The note to keep when a page ends with `item_id`, for `Records.rememberCursor`. `sort_key` is what the list is sorted by. */
 export function cursorNote(walk: Walk, item_id: string, sort_key: string, now_ms: number): CursorNote {
-  return { ...walk, item_id, sort_key, expires_at: new Date(now_ms + CURSOR_MS).toISOString() };
+  return { ...walk, item_id, sort_key, expires_at: instant(now_ms + CURSOR_MS) };
 }
 
 /**
@@ -48,11 +40,9 @@ export async function cursorPlace(
   const found = await rows
     .selectFrom('cursors')
     .select('sort_key')
-    .where('business_id', '=', business_id)
-    .where('list', '=', list)
-    .where('item_id', '=', item_id)
+    .where(({ and }) => and({ business_id, list, item_id }))
     .where('holder', 'in', [holder, ANY_HOLDER])
-    .where('expires_at', '>', new Date(now_ms).toISOString())
+    .where('expires_at', '>', instant(now_ms))
     .orderBy('holder', 'desc')
     .executeTakeFirst();
   return found?.sort_key ?? null;
@@ -65,21 +55,23 @@ export async function rememberDeleted(
   items: readonly { readonly id: string; readonly sort_key: string }[],
   now_ms: number,
 ): Promise<void> {
-  const expires_at = new Date(now_ms + DELETED_MS).toISOString();
-  for (let from = 0; from < items.length; from += ROWS_PER_INSERT)
-    await rows
-      .insertInto('cursors')
-      .values(
-        items
-          .slice(from, from + ROWS_PER_INSERT)
-          .map(({ id, sort_key }) => ({ business_id, holder: ANY_HOLDER, list, item_id: id, sort_key, expires_at })),
-      )
-      .onConflict((conflict) =>
-        conflict
-          .columns(['business_id', 'list', 'item_id', 'holder'])
-          .doUpdateSet((eb) => ({ sort_key: eb.ref('excluded.sort_key'), expires_at: eb.ref('excluded.expires_at') })),
-      )
-      .execute();
+  const place = { business_id, holder: ANY_HOLDER, list, expires_at: instant(now_ms + DELETED_MS) };
+  const notes = items.map(({ id, sort_key }) => ({ ...place, item_id: id, sort_key }));
+  for (let from = 0; from < notes.length; from += ROWS_PER_INSERT)
+    await keepPlaces(rows, notes.slice(from, from + ROWS_PER_INSERT));
+}
+
+/** Writes places, over those of the same item and holder. */
+export async function keepPlaces(rows: Transaction<Database>, notes: readonly CursorNote[]): Promise<void> {
+  await rows
+    .insertInto('cursors')
+    .values(notes)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['business_id', 'list', 'item_id', 'holder'])
+        .doUpdateSet((eb) => ({ sort_key: eb.ref('excluded.sort_key'), expires_at: eb.ref('excluded.expires_at') })),
+    )
+    .execute();
 }
 
 /** Removes places whose time was over at an instant, at most `most` of them; returns their count. */
@@ -92,7 +84,7 @@ export async function sweepCursors(
   const over = rows
     .selectFrom('cursors')
     .select(['business_id', 'list', 'item_id', 'holder'])
-    .where('expires_at', '<=', new Date(until_ms).toISOString())
+    .where('expires_at', '<=', instant(until_ms))
     .limit(most)
     .modifyEnd(skipLocked);
   const { numDeletedRows } = await rows

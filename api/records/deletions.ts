@@ -6,9 +6,9 @@ import {
   lookAtClock,
   markForDeletion,
 } from '../../schemas/deletion-clock.ts';
-import { instant } from '../../schemas/time.ts';
-import type { Store, Transact } from './database.ts';
+import type { Store } from './database.ts';
 import type { Database } from './schema.ts';
+import { readSetting, writeSetting } from './settings.ts';
 
 /** Name of the row. */
 const NAME = 'deletion clock';
@@ -32,8 +32,7 @@ export const NO_DELETIONS: Deletions = { due: async () => null, done: async () =
 
 /** Deletions by the clock that the records keep. `now`: the machine's clock, epoch milliseconds. */
 export function openDeletions(
-  { forUpdate }: Pick<Store, 'forUpdate'>,
-  transaction: Transact,
+  { forUpdate, transaction }: Pick<Store, 'forUpdate' | 'transaction'>,
   now: () => number,
 ): Deletions {
   let looked_ms = 0; // by the monotonic clock, which begins with the process
@@ -44,12 +43,7 @@ export function openDeletions(
       const newest_own_ms = before === null ? await newestRow(rows) : null;
       const look = { wall_ms: now(), run_ms: monotonic_ms - looked_ms, newest_scan_ms, newest_own_ms };
       const { clock, until_ms } = step(lookAtClock(before, look));
-      const row = { name: NAME, value: JSON.stringify(clock), noted_at: instant(look.wall_ms) };
-      await rows
-        .insertInto('settings')
-        .values(row)
-        .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
-        .execute();
+      await writeSetting(rows, NAME, clock, look.wall_ms);
       looked_ms = monotonic_ms;
       return until_ms;
     });
@@ -63,13 +57,8 @@ export function openDeletions(
 
 /** The clock by which the records delete; null: nothing was looked at yet. */
 export async function readClock(rows: Kysely<Database>, locking?: Store['forUpdate']): Promise<DeletionClock | null> {
-  const found = await rows
-    .selectFrom('settings')
-    .select('value')
-    .where('name', '=', NAME)
-    .$if(locking !== undefined, (query) => query.modifyEnd(locking as Store['forUpdate']))
-    .executeTakeFirst();
-  return found === undefined ? null : DeletionClock.parse(JSON.parse(found.value));
+  const clock = await readSetting(rows, NAME, locking);
+  return clock === undefined ? null : DeletionClock.parse(clock);
 }
 
 /** When the newest row was written that runs out, epoch milliseconds; null: there is none. */

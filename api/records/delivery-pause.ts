@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { z } from 'zod';
 import { instant } from '../../schemas/time.ts';
 import type { Database } from './schema.ts';
+import { readSetting, writeSetting } from './settings.ts';
 
 /** Name of the row. */
 const NAME = 'deliveries paused';
@@ -16,19 +17,13 @@ export type DeliveryPause = Readonly<z.infer<typeof Pause>>;
 
 /** The mark of a copy whose original may still run; null: events and mails are sent. */
 export async function deliveryPause(rows: Kysely<Database>): Promise<DeliveryPause | null> {
-  const found = await rows.selectFrom('settings').select('value').where('name', '=', NAME).executeTakeFirst();
-  return found === undefined ? null : Pause.parse(JSON.parse(found.value));
+  const pause = await readSetting(rows, NAME);
+  return pause === undefined ? null : Pause.parse(pause);
 }
 
 /** Marks these records as a copy. */
 export async function pauseDeliveries(rows: Transaction<Database>, reason: string, now_ms: number): Promise<void> {
-  const value = JSON.stringify({ since: instant(now_ms), reason } satisfies DeliveryPause);
-  const row = { name: NAME, value, noted_at: instant(now_ms) };
-  await rows
-    .insertInto('settings')
-    .values(row)
-    .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
-    .execute();
+  await writeSetting(rows, NAME, { since: instant(now_ms), reason } satisfies DeliveryPause, now_ms);
 }
 
 /** Removes the mark; null when there was none. */

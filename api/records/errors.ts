@@ -17,23 +17,17 @@ export class CommitFailed extends Error {
   }
 }
 
-/** The answer to a COMMIT was lost, or was a failure: its outcome has to be looked up. */
+/** The answer to a COMMIT was lost: whether it was made is not known. */
 export class CommitInDoubt extends CommitFailed {}
 
-/** The answer to a COMMIT was lost, and its outcome could not be looked up in time. */
+/** The answer to a COMMIT was lost, and running the transaction again led to none in time. */
 export class OutcomeUnknown extends Error {
-  /** Request id of a charge in the transaction, or the number of the transaction. */
-  readonly id: string;
-
+  /** `id`: the request of its charge, or the token of its claim. */
   constructor(id: string, options?: ErrorOptions) {
-    super(`records: whether commit ${id} was made is not known yet`, options);
+    super(`records: whether the transaction of ${id} was made is not known`, options);
     this.name = 'OutcomeUnknown';
-    this.id = id;
   }
 }
-
-/** The database did not answer in time: the statement was given up, and its transaction is rolled back. */
-export class NoAnswer extends Error {}
 
 /** The business of a key that was remembered for a moment is gone, and the key with it. */
 export class BusinessGone extends Error {

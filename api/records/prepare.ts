@@ -1,13 +1,11 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 
-/** A parameter in a prepared query; `row` says of which row of values, where there are several. */
+/** A parameter in a prepared query. */
 class Param {
   readonly name: string;
-  readonly row: number;
 
-  constructor(name: string, row: number) {
+  constructor(name: string) {
     this.name = name;
-    this.row = row;
   }
 }
 
@@ -15,8 +13,8 @@ class Param {
 export type Values = Readonly<Record<string, string | number | null>>;
 
 /** A parameter of that name, where a value of type T would stand. */
-export function param<T extends string | number | null>(name: string, row = 0): RawBuilder<T> {
-  return sql<T>`${sql.val(new Param(name, row))}`;
+export function param<T extends string | number | null>(name: string): RawBuilder<T> {
+  return sql<T>`${sql.val(new Param(name))}`;
 }
 
 /**
@@ -24,25 +22,14 @@ export function param<T extends string | number | null>(name: string, row = 0): 
  * SQLite needs to run a charge.
  */
 export function prepare<Row>(query: { compile(): CompiledQuery<Row> }): (values: Values) => CompiledQuery<Row> {
-  const prepared = prepareRows(query);
-  return (values) => prepared([values]);
-}
-
-/** The same for a query over several rows, whose parameters name their row. */
-export function prepareRows<Row>(query: {
-  compile(): CompiledQuery<Row>;
-}): (rows: readonly Values[]) => CompiledQuery<Row> {
   const compiled = query.compile();
-  return (rows) => ({
+  return (values) => ({
     ...compiled,
-    parameters: compiled.parameters.map((parameter) =>
-      parameter instanceof Param ? bound(rows, parameter) : parameter,
-    ),
+    parameters: compiled.parameters.map((parameter) => {
+      if (!(parameter instanceof Param)) return parameter;
+      const value = values[parameter.name];
+      if (value === undefined) throw new TypeError(`parameter ${parameter.name} has no value`);
+      return value;
+    }),
   });
-}
-
-function bound(rows: readonly Values[], { name, row }: Param): string | number | null {
-  const value = rows[row]?.[name];
-  if (value === undefined) throw new TypeError(`parameter ${name} of row ${row} has no value`);
-  return value;
 }

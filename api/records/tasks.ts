@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Transaction } from 'kysely';
-import { leaseClock, machineClock } from './clock.ts';
+import { leaseClock } from './clock.ts';
 import type { Store } from './database.ts';
 import type { Database } from './schema.ts';
 
@@ -89,7 +89,7 @@ export function openQueue(store: TaskStore, reports: QueueReports): Queue {
   const workers = new Map<string, Set<Worker>>();
   return {
     add: async (rows, ...tasks) => {
-      const now_ms = machineClock();
+      const now_ms = Date.now();
       const added = tasks.map(({ name, group, tenant = group, retry, payload, due_ms = now_ms }) => ({
         ...{ id: randomUUID(), name, task_group: group, tenant, retry: retry ? 1 : 0 },
         ...{ payload: JSON.stringify(payload), lease: null, lease_until_ms: 0, taken: 0 },

@@ -107,7 +107,7 @@ export const listAreas = readEndpoint({
     const after = await pageStart(cursor, (at) => areaCursor(records.reader, walk, at, now_ms));
     const found = await selectAreas(records.reader, business_id, { kind, group_id }, after, limit + 1);
     const { page, last } = pageOf(found, limit);
-    if (last !== undefined) records.rememberCursor(areaCursorNote(walk, last, now_ms));
+    if (last !== undefined) await records.rememberCursor(areaCursorNote(walk, last, now_ms));
     const { total_area_sq_mi, ...counts } = await areaUse(records.reader, business_id);
     return {
       body: {

@@ -5,7 +5,6 @@ import type { Records } from '../billing/records.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import { jobBacklog } from '../jobs/rows.ts';
 import { NOTHING_PUBLISHED } from '../published/catalog.ts';
-import { machineClock } from '../records/clock.ts';
 import { deliveryPause } from '../records/delivery-pause.ts';
 import { isOutage } from '../records/errors.ts';
 import { ingestHealth } from '../rules/staleness.ts';
@@ -65,7 +64,7 @@ const LATE_MS = 60_000;
 
 /** Backlog of events for receivers; null while the database is out of reach. */
 async function deliveryHealth({ reader }: Records): Promise<Health['components']['webhooks']> {
-  const machine_ms = machineClock();
+  const machine_ms = Date.now();
   const backlog = await orNull(messageBacklog(reader, machine_ms));
   if (backlog === null) return null;
   const overdue_ms = backlog.due_since_ms === null ? null : machine_ms - backlog.due_since_ms;

@@ -88,7 +88,7 @@ export const listLocations = readEndpoint({
     const after = await pageStart(cursor, (at) => locationCursor(records.reader, walk, at, now_ms));
     const found = await selectLocations(records.reader, caller.business_id, after, limit + 1);
     const { page, last } = pageOf(found, limit);
-    if (last !== undefined) records.rememberCursor(locationCursorNote(walk, last, now_ms));
+    if (last !== undefined) await records.rememberCursor(locationCursorNote(walk, last, now_ms));
     return { body: { locations: page.map(resourceOf), count: page.length, next_cursor: last?.id ?? null } };
   },
 });

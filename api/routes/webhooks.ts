@@ -27,7 +27,6 @@ import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts'
 import { MAIL_TASK } from '../accounts/mail.ts';
 import { cursorQuery, integerQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
-import { machineClock } from '../records/clock.ts';
 import type { Database } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
@@ -238,7 +237,7 @@ export const listAttempts = readEndpoint({
     const walk = walkOf(caller);
     const after = await pageStart(cursor, (given) => attemptCursor(records.reader, walk, id, given, now_ms));
     const { page, last } = pageOf(await selectAttempts(records.reader, id, after, limit + 1), limit);
-    if (last !== undefined) records.rememberCursor(attemptCursorNote(walk, last, now_ms));
+    if (last !== undefined) await records.rememberCursor(attemptCursorNote(walk, last, now_ms));
     return { body: { deliveries: page.map(deliveryResource), count: page.length, next_cursor: last?.id ?? null } };
   },
 });
@@ -329,7 +328,7 @@ export async function knownWebhook(rows: Kysely<Database>, business_id: string, 
 }
 
 function signingReceiver({ url, ...row }: WebhookRecord, { secrets }: Services) {
-  return { url, secrets: secretsInForce(row, secrets, machineClock()) };
+  return { url, secrets: secretsInForce(row, secrets, Date.now()) };
 }
 
 /** Error for an id that names no webhook of this business. */

@@ -1,6 +1,5 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
-import { machineClock } from '../records/clock.ts';
 import { type CursorNote, cursorNote, cursorPlace, type Walk } from '../records/cursors.ts';
 import type { Database } from '../records/schema.ts';
 
@@ -18,7 +17,7 @@ export const ATTEMPTS_KEPT = 100;
 export async function addAttempt(
   rows: Transaction<Database>,
   attempt: Attempt,
-  machine_ms = machineClock(),
+  machine_ms = Date.now(),
 ): Promise<void> {
   await rows.insertInto('attempts').values(attempt).execute();
   await rows

@@ -3,7 +3,6 @@ import pino, { type Logger } from 'pino';
 import { MAIL_TASK, type Mailer, sendMail } from '../accounts/mail.ts';
 import type { Records } from '../billing/records.ts';
 import type { Meter } from '../http/metrics.ts';
-import { machineClock } from '../records/clock.ts';
 import { deliveryPause } from '../records/delivery-pause.ts';
 import { OWNER } from '../records/owner.ts';
 import { persistently } from '../records/persistently.ts';
@@ -130,7 +129,7 @@ function unlessPaused(
       return;
     }
     const { group, tenant, payload } = task;
-    const again = { name, group, tenant, payload, due_ms: machineClock() + PAUSE_LOOK_MS };
+    const again = { name, group, tenant, payload, due_ms: Date.now() + PAUSE_LOOK_MS };
     await records.transaction((rows) => queue.add(rows, again));
   };
 }
@@ -161,9 +160,7 @@ export async function deliverMessage(
   const message = await persistently(READING_MS, () => findMessage(records.reader, message_id));
   if (message === null || message.state !== 'pending' || message.attempts !== attempt - 1) return;
   const { receiver_id } = message;
-  const receiver = await persistently(READING_MS, () =>
-    findReceiver(records.reader, secrets, receiver_id, machineClock()),
-  );
+  const receiver = await persistently(READING_MS, () => findReceiver(records.reader, secrets, receiver_id, Date.now()));
   if (receiver === null) {
     // The receiver was deleted while another transaction wrote this message.
     await records.transaction((rows) => deleteMessages(rows, receiver_id));
@@ -193,7 +190,7 @@ async function dropUnlessActive(
   const receiver = await lockReceiver(rows, store, receiver_id);
   if (receiver === null || receiver.status === 'active') return;
   await dropMessage(rows, id);
-  await releaseWaiting(rows, { queue }, id, machineClock());
+  await releaseWaiting(rows, { queue }, id, Date.now());
 }
 
 /** Records an attempt; repeats it for RECORDING_MS while the database is not reachable. */
@@ -201,9 +198,7 @@ async function record(parts: DeliveryParts, ended: EndedAttempt): Promise<void> 
   const { records, queue, formats, webhook_time_scale: time_scale, now } = parts;
   const settings = { queue, store: records.store, formats, time_scale };
   const attempt = await persistently(RECORDING_MS, () =>
-    records.store.inTurn(ended.receiver_id, () =>
-      records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended)),
-    ),
+    records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended)),
   );
   if (attempt !== null) parts.meter.attempted(outcomeOf(attempt), ended.error_class, attempt.duration_ms);
   // Released messages and mails to the team are due at once.

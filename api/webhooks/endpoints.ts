@@ -2,7 +2,6 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
-import { machineClock } from '../records/clock.ts';
 import type { Writer } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
@@ -117,7 +116,7 @@ export async function setWebhookStatus(
   }
   await rows
     .updateTable('webhooks')
-    .set((eb) => ({ status, inactive_since: eb.fn.coalesce('inactive_since', eb.val(instant(machineClock()))) }))
+    .set((eb) => ({ status, inactive_since: eb.fn.coalesce('inactive_since', eb.val(instant(Date.now()))) }))
     .where('id', '=', id)
     .execute();
   await dropMessages(rows, id);

@@ -12,7 +12,6 @@ import {
   type EventType,
   threatLevel,
 } from '../../schemas/webhook-events.ts';
-import { machineClock } from '../records/clock.ts';
 import type { Store } from '../records/database.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
 import type { Queue } from '../records/tasks.ts';
@@ -74,7 +73,7 @@ export async function enqueueEvent<Type extends AnyEventType = EventType>(
   const subject = alert_id ?? happened_to;
   if (receivers.length === 0) return [];
   const before = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
-  const now_ms = machineClock();
+  const now_ms = Date.now();
   const messages = receivers.map((receiver_id) => {
     const id =
       subject === undefined || happened_ms === undefined

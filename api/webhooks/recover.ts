@@ -1,7 +1,6 @@
 import type { Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
-import { machineClock } from '../records/clock.ts';
 import type { Database } from '../records/schema.ts';
 import { addMessageTask, enqueueEvent, type Outbox } from './events.ts';
 import { type Alert, type EventFormats, formatOf } from './formats.ts';
@@ -33,7 +32,7 @@ export async function recover(
   receiver: Receiver,
   { since_ms, now_ms }: { readonly since_ms: number; readonly now_ms: number },
 ): Promise<Recovered> {
-  const at_ms = machineClock();
+  const at_ms = Date.now();
   const since = instant(since_ms);
   const { id, kind, business_id } = receiver;
   const { encode, ordered_by, stepsOf } = formatOf(formats, receiver);

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { z } from 'zod';
 import { instant } from '../../schemas/time.ts';
-import { machineClock } from '../records/clock.ts';
 import type { Database } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
 
@@ -60,7 +59,7 @@ export async function rotateSecret(
     .select(['secret', 'old_secret', 'old_secret_until'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
-  const now_ms = machineClock();
+  const now_ms = Date.now();
   const replaced = { secret: secrets.decrypt(row.secret), until: instant(now_ms + grace_ms) };
   const old = grace_ms === 0 ? [] : [replaced, ...oldSecretsInForce(row, secrets, now_ms)];
   const old_until = old.map(({ until }) => until);

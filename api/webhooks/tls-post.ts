@@ -1,7 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 import { connect, isIPv6, type LookupFunction } from 'node:net';
 import { type SecureContext, connect as secure, type TLSSocket } from 'node:tls';
-import { machineClock } from '../records/clock.ts';
 import { retryAfter } from '../rules/retry-after.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import type { ReceiverUrl } from './public-address.ts';
@@ -175,6 +174,6 @@ function toAnswer({ statusCode = 0, headers }: IncomingMessage, body: Buffer): R
     status_code: statusCode,
     // The decoder omits an incomplete last character; PostgreSQL stores no NUL.
     answer: new TextDecoder().decode(body, { stream: true }).replaceAll('\0', '\uFFFD'),
-    retry_after_ms: retryAfter(headers['retry-after'], machineClock()),
+    retry_after_ms: retryAfter(headers['retry-after'], Date.now()),
   };
 }

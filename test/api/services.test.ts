@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, renameSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,6 @@ import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { verifyLedger } from '../../api/billing/verify.ts';
 import { readConfig, SettingsError } from '../../api/config.ts';
-import { journalPath } from '../../api/records/database.ts';
 import { livez, readyz } from '../../api/routes/health.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openServices } from '../../api/services.ts';
@@ -56,14 +55,6 @@ test('records may lie apart from the data root', async (t) => {
   await close();
   await t.throwsAsync(fs.access(data_root), { code: 'ENOENT' });
   await t.notThrowsAsync(fs.access(join(records_root, 'records/hail.sqlite')));
-});
-
-test('a journal that is none is said, and the records are closed again', async (t) => {
-  const data_root = await scratch(t);
-  await (await openServices({ ...CONFIG, data_root })).close();
-  await fs.writeFile(journalPath(data_root), 'not a commit\n');
-  await t.throwsAsync(openServices({ ...CONFIG, data_root }), { message: /line 1 is no commit in doubt/ });
-  t.deepEqual(await openFilesIn(data_root), []);
 });
 
 /** Characters of a key that are secret: what follows the kind and the public id. */
@@ -201,11 +192,6 @@ async function lock({ records }: RunningService): Promise<() => Promise<void>> {
   };
 }
 
-/** Lets calls wait longer for the lock than they usually do, so that on a busy machine they still wait when the test looks. */
-function waitForLocks({ records }: RunningService, lock_ms: number): void {
-  records.store.setWaits({ lock_ms, statement_ms: lock_ms });
-}
-
 /** Waits for a call to be answered 200. */
 async function recovers(service: RunningService, path: string, init?: CallInit): Promise<boolean> {
   await until(async () => (await service.call(path, init)).status === 200);
@@ -219,73 +205,43 @@ async function rowsOf({ records }: RunningService) {
 }
 
 test.serial(
-  'billed calls that find the records locked are refused together, nothing served or charged; probes answer meanwhile',
-  async (t) => {
-    const service = await start(t);
-    waitForLocks(service, 2_500);
-    const release = await lock(service);
-    const waiting = Promise.all([
-      ...Array.from({ length: 4 }, () => service.call(LOCATIONS, UPLOAD)),
-      ...Array.from({ length: 4 }, (_, k) =>
-        service.call(LOCATIONS, { ...UPLOAD, headers: { ...UPLOAD.headers, 'Idempotency-Key': `key ${k}` } }),
-      ),
-      ...Array.from({ length: 4 }, () => service.call(COVERAGE)),
-    ]);
-    await sleep(200);
-    for (const path of ALIVE) {
-      t.is((await service.call(path)).status, 200);
-    }
-    for (const reply of await waiting) {
-      t.is(reply.status, 503);
-      t.is(((await reply.json()) as { error: string }).error, 'metering_unavailable');
-      t.is(reply.headers.get('Retry-After'), '5');
-    }
-    await release();
-    t.true(await recovers(service, COVERAGE));
-    t.deepEqual(await rowsOf(service), [1, 0]);
-    t.deepEqual((await verifyLedger(service.records.reader)).faults, []);
-  },
-);
-
-test.serial(
-  'while the records are known to be locked, billed calls are refused, and probes and free calls answer',
+  'billed calls that find the records locked are refused, nothing served or charged; probes and free calls answer',
   async (t) => {
     const service = await start(t);
     t.is((await service.call(COVERAGE)).status, 200);
     const release = await lock(service);
-    t.is((await service.call(COVERAGE)).status, 503);
-    for (let round = 0; round < 3; round++) {
-      const refusals = await Promise.all([service.call(COVERAGE), service.call(LOCATIONS, UPLOAD)]);
-      for (const { status } of refusals) t.is(status, 503);
-      const alive = await Promise.all([...ALIVE, '/v1/usage'].map((path) => service.call(path)));
-      t.deepEqual(
-        alive.map((reply) => reply.status),
-        [200, 503, 200, 200],
-      );
-      const [, ready, health] = await Promise.all(alive.map((reply) => reply.json()));
-      t.like(ready, { status: 'unavailable', records: false });
-      const { status, components } = health as Health;
-      t.deepEqual(
-        [status, components.database.status, components.metering.status],
-        ['degraded', 'degraded', 'degraded'],
-      );
+    const keyed = { ...UPLOAD, headers: { ...UPLOAD.headers, 'Idempotency-Key': 'key' } };
+    const refusals = [service.call(COVERAGE), service.call(LOCATIONS, UPLOAD), service.call(LOCATIONS, keyed)];
+    for (const reply of await Promise.all(refusals)) {
+      t.is(reply.status, 503);
+      t.is(((await reply.json()) as { error: string }).error, 'metering_unavailable');
+      t.is(reply.headers.get('Retry-After'), '5');
     }
+    const alive = await Promise.all([...ALIVE, '/v1/usage'].map((path) => service.call(path)));
+    t.deepEqual(
+      alive.map((reply) => reply.status),
+      [200, 503, 200, 200],
+    );
+    const [, ready, health] = await Promise.all(alive.map((reply) => reply.json()));
+    t.like(ready, { status: 'unavailable', records: false });
+    const { status, components } = health as Health;
+    t.deepEqual([status, components.database.status, components.metering.status], Array(3).fill('degraded'));
     await release();
     t.true(await recovers(service, '/readyz'));
     t.true(await recovers(service, COVERAGE));
-    t.is((await rowsOf(service))[0], 2);
+    t.deepEqual(await rowsOf(service), [2, 0]);
+    t.deepEqual((await verifyLedger(service.records.reader)).faults, []);
   },
 );
 
 test.serial('a command that holds the lock of the records for a moment costs no call its answer', async (t) => {
   const service = await start(t);
-  waitForLocks(service, 60_000);
   const release = await lock(service);
   const waiting = Promise.all([
     ...Array.from({ length: 5 }, () => service.call(COVERAGE)),
     service.call(LOCATIONS, UPLOAD),
   ]);
-  await sleep(300);
+  await sleep(100);
   await release();
   for (const { status } of await waiting) t.is(status, 200);
   t.deepEqual(await rowsOf(service), [6, 1]);
@@ -319,77 +275,6 @@ test.serial(
     t.deepEqual(await rowsOf(service), [1, 1]);
   },
 );
-
-const LOST_UPLOAD = {
-  method: 'POST',
-  headers: { 'Content-Type': 'application/json' },
-  body: JSON.stringify({ format: 'json', data: [{ name: 'Depot', lat: 35.2, lon: -97.4 }] }),
-};
-
-test('with its records file moved away, the service is not ready and refuses billed calls, until the file is back', async (t) => {
-  const service = await startService({
-    endpoints: ENDPOINTS,
-    public_routes: (services) => [livez, readyz(services)],
-  });
-  t.teardown(service.close);
-  const { name } = service.records.store;
-  t.is((await service.call(COVERAGE)).status, 200);
-  t.is((await service.call('/readyz')).status, 200);
-
-  renameSync(name, `${name}.away`);
-  for (const refused of [
-    await service.call(COVERAGE),
-    await service.call('/v1/portfolio/locations', LOST_UPLOAD),
-    await service.call('/v1/portfolio/locations', {
-      ...LOST_UPLOAD,
-      headers: { ...LOST_UPLOAD.headers, 'Idempotency-Key': 'a' },
-    }),
-  ]) {
-    t.is(refused.status, 503);
-    t.is(((await refused.json()) as { error: string }).error, 'metering_unavailable');
-  }
-  const ready = await service.call('/readyz');
-  t.is(ready.status, 503);
-  t.like(await ready.json(), { status: 'unavailable', records: false });
-  const health = (await service.json('/v1/health')) as Health;
-  t.deepEqual(
-    [health.status, health.components.database.status, health.components.metering.status],
-    ['degraded', 'degraded', 'degraded'],
-  );
-  t.is((await service.call('/livez')).status, 200);
-
-  renameSync(`${name}.away`, name);
-  for (const until_ms = performance.now() + 30_000; performance.now() < until_ms; await sleep(50))
-    if ((await service.call('/readyz')).status === 200) break;
-  t.is((await service.call('/readyz')).status, 200);
-  t.is((await service.call(COVERAGE)).status, 200);
-  t.is((await service.records.reader.selectFrom('ledger').selectAll().execute()).length, 2);
-  t.deepEqual((await verifyLedger(service.records.reader)).faults, []);
-});
-
-test('a server whose records file is moved away says so in its log, as an error, and when it is back', async (t) => {
-  const root = await scratch(t);
-  const server = await startServe(root, undefined, 'info');
-  t.teardown(() => server.end('SIGKILL'));
-  const file = join(root, 'records', 'hail.sqlite');
-  const told = async (pattern: RegExp) => {
-    for (const until_ms = performance.now() + 30_000; performance.now() < until_ms; await sleep(50))
-      if (
-        server
-          .log()
-          .split('\n')
-          .some((line) => pattern.test(line))
-      )
-        return true;
-    return false;
-  };
-  renameSync(file, `${file}.away`);
-  t.true(await told(/"level":50.*hail\.sqlite is not there any more.*Records:Store:Failed/));
-  t.is((await fetch(`${server.url}/readyz`)).status, 503);
-  renameSync(`${file}.away`, file);
-  t.true(await told(/hail\.sqlite is in its place again/));
-  await server.end('SIGTERM');
-});
 
 const LONG_MS = 60_000;
 

@@ -287,7 +287,7 @@ testErrors('502 upstream_write_failed when a write or its commit fails', async (
 });
 
 testErrors(
-  '502 upstream_write_failed says so when it is not known whether a call was charged, and never that it was not',
+  '503 metering_unavailable says so when it is not known whether a call was charged, and never that it was not',
   async (t) => {
     const { service, broken } = t.context;
     for (const [name, path, init] of [
@@ -298,8 +298,8 @@ testErrors(
       broken.add(`${name} outcome`);
       const reply = await service.call(path, init);
       const { error, message } = ErrorBody.parse(await reply.json());
-      t.deepEqual([reply.status, error], [502, 'upstream_write_failed']);
-      t.regex(message, /whether it was made is not known yet/);
+      t.deepEqual([reply.status, error], [503, 'metering_unavailable']);
+      t.regex(message, /whether this call was charged is not known/);
       t.false(message.includes('nothing was charged'));
     }
   },

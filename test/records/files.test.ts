@@ -2,17 +2,14 @@ import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'nod
 import { once } from 'node:events';
 import {
   closeSync,
-  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
-  unlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -20,88 +17,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { type DatabaseConnection, type Dialect, sql } from 'kysely';
-import { openRecords, type Records, recordsOver } from '../../api/billing/records.ts';
+import { sql } from 'kysely';
+import { openRecords, recordsOver } from '../../api/billing/records.ts';
 import { verifyLedger } from '../../api/billing/verify.ts';
-import { openDatabase, ReadingSqlite, type Store, sqliteStore, WritingSqlite } from '../../api/records/database.ts';
+import { openDatabase } from '../../api/records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../../api/records/errors.ts';
-import { MIGRATION_NAMES } from '../../api/records/schema.ts';
-import { WriteLock } from '../../api/records/sqlite-locks.ts';
 import { chargeOf, makeTenant, usedBy, type World } from '../support/store/world.ts';
 import { until } from '../support/until.ts';
-
-/** Every statement that a store wrote, `begin` and `commit` among them; and where it fails. */
-interface Watch {
-  readonly statements: string[];
-  /** Fails the statement of this number from now on, 0 being the next; null: none. */
-  failAt: number | null;
-  /** Commits are made, and fail all the same: as when the answer is lost. */
-  loseCommits: boolean;
-  /** The failure: as SQLite reports a broken disk. */
-  failure: () => Error;
-}
-
-function newWatch(): Watch {
-  return { statements: [], failAt: null, loseCommits: false, failure: diskBroken };
-}
-
-/** A SQLite store whose writes are watched. */
-function watchedStore(path: string, watch: Watch): Store {
-  const lock = new WriteLock();
-  return sqliteStore(path, lock, watched(new WritingSqlite(path, lock), watch), new ReadingSqlite(path));
-}
-
-function diskBroken(): Error {
-  return Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 });
-}
-
-function watched(dialect: Dialect, watch: Watch): Dialect {
-  const step = async <T>(statement: string, run: () => Promise<T>): Promise<T> => {
-    watch.statements.push(statement);
-    if (watch.failAt !== null && watch.failAt-- === 0) {
-      watch.failAt = null;
-      throw watch.failure();
-    }
-    return await run();
-  };
-  return {
-    createAdapter: () => dialect.createAdapter(),
-    createQueryCompiler: () => dialect.createQueryCompiler(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
-    createDriver: () => {
-      const driver = dialect.createDriver();
-      const inner = new WeakMap<DatabaseConnection, DatabaseConnection>();
-      const bare = (connection: DatabaseConnection) => inner.get(connection) ?? connection;
-      return {
-        init: (options) => driver.init(options),
-        acquireConnection: async (options) => {
-          const connection = await driver.acquireConnection(options);
-          const guard: DatabaseConnection = {
-            executeQuery: (query, given) => step(query.sql, () => connection.executeQuery(query, given)),
-            streamQuery: (query, size, given) => connection.streamQuery(query, size, given),
-          };
-          inner.set(guard, connection);
-          return guard;
-        },
-        beginTransaction: (connection, settings) =>
-          step('begin', () => driver.beginTransaction(bare(connection), settings)),
-        commitTransaction: async (connection) => {
-          await step('commit', () => driver.commitTransaction(bare(connection)));
-          if (watch.loseCommits) throw watch.failure();
-        },
-        rollbackTransaction: (connection) => driver.rollbackTransaction(bare(connection)),
-        releaseConnection: (connection, options) => driver.releaseConnection(bare(connection), options),
-        destroy: (options) => driver.destroy(options),
-      };
-    },
-  };
-}
-
-const ANSWER = { status: 200, type: 'application/json', body: '{}' };
 
 function fileFor(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'hail-commit-'));
@@ -109,134 +34,43 @@ function fileFor(t: ExecutionContext): string {
   return join(folder, 'records', 'hail.sqlite');
 }
 
-async function watchedTenant(t: ExecutionContext) {
+/** Records in a file of their own, with a tenant that has used one credit. */
+async function tenantOnFile(t: ExecutionContext, lock_ms = 20_000) {
   const path = fileFor(t);
   const world: World = { now_ms: Date.parse('2026-05-20T12:00:00Z'), location: { path }, open: () => Promise.reject() };
-  const watch = newWatch();
-  const records = await recordsOver(watchedStore(path, watch), {
+  const alarms: string[] = [];
+  const records = await recordsOver(openDatabase({ path }, { lock_ms, statement_ms: 0 }), {
     now: () => world.now_ms,
-    // Nothing but the statements of the test.
-    deferred_wait_ms: 600_000,
+    alarm: (line) => alarms.push(line),
   });
-  t.teardown(() => records.close());
+  t.teardown(() => records.close().catch(() => {}));
   const tenant = await makeTenant(records, world, 'acme');
   await records.charge(chargeOf(tenant, 1, world));
-  watch.statements.length = 0;
-  return { records, watch, world, tenant, path };
+  return { records, world, tenant, path, alarms };
 }
 
-test.serial('charges that arrive together share one commit, a lone one waits for no timer', async (t) => {
-  const { records, watch, world, tenant } = await watchedTenant(t);
-  await Promise.all(Array.from({ length: 64 }, () => records.charge(chargeOf(tenant, 3, world))));
-  t.is(watch.statements.filter((statement) => statement === 'commit').length, 1);
-  const inserts = watch.statements.filter((statement) => statement.startsWith('insert into "ledger"'));
-  t.is(inserts.length, 2);
-  t.is(watch.statements.filter((statement) => statement.startsWith('update "periods"')).length, 1);
-
-  // The only timer here is longer than any test may take.
-  t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
-});
-
-test('when a statement of a group or its commit fails, none of it was charged, and the next group is', async (t) => {
-  const { records, watch, world, tenant } = await watchedTenant(t);
-  const charges = Array.from({ length: 9 }, () => chargeOf(tenant, 3, world));
-  const attempt = () => Promise.allSettled(charges.map((charge) => records.charge(charge)));
-  await attempt();
-  const steps = watch.statements.length;
-  t.true(steps >= 6);
-  for (let step = 0; step < steps; step++) {
-    watch.failAt = step;
-    const before = await usedBy(records, tenant);
-    const outcomes = await attempt();
-    t.true(
-      outcomes.every(
-        (outcome) =>
-          outcome.status === 'rejected' && outcome.reason instanceof (step === 0 ? RecordsUnavailable : CommitFailed),
-      ),
-      `step ${step}`,
-    );
-    t.is(await usedBy(records, tenant), before);
-    t.deepEqual((await verifyLedger(records.reader)).faults, []);
-    t.true((await attempt()).every((outcome) => outcome.status === 'fulfilled' && outcome.value === 'charged'));
-  }
-});
-
-test('a commit that was made although it failed is found by its mark, and answered as made', async (t) => {
-  const { records, watch, world, tenant } = await watchedTenant(t);
-  const { business_id } = tenant.caller;
-  watch.loseCommits = true;
-  t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
+test('of transactions that share a commit one that throws is rolled back alone', async (t) => {
+  const { records } = await tenantOnFile(t);
+  const insert = (name: string) =>
+    records.transaction(async (rows) => {
+      await rows.insertInto('probes').values({ name, at: '' }).execute();
+      if (name === 'second') throw new Error('refused');
+      return name;
+    });
+  const outcomes = await Promise.allSettled(['first', 'second', 'third'].map(insert));
   t.deepEqual(
-    await records.write(business_id, chargeOf(tenant, 10, world), null, world.now_ms, async () => ANSWER),
-    ANSWER,
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
   );
-  watch.loseCommits = false;
-  t.is(await usedBy(records, tenant), 14);
-  t.deepEqual((await verifyLedger(records.reader)).faults, []);
-});
-
-test('each charge leaves one row with a request id of its own, and nothing else to look its commit up by', async (t) => {
-  const { records, world, tenant } = await watchedTenant(t);
-  for (let n = 0; n < 5; n++) await records.charge(chargeOf(tenant, 1, world));
-  const rows = await records.reader.selectFrom('ledger').select('request_id').execute();
-  t.is(new Set(rows.map(({ request_id }) => request_id)).size, 5 + 1);
-});
-
-test('a write whose statement fails anywhere leaves the state before it, and its claim free', async (t) => {
-  const { records, watch, world, tenant } = await watchedTenant(t);
-  const { business_id } = tenant.caller;
-  const request = (key: string) => ({ business_id, route: 'POST /v1/portfolio/locations', key, fingerprint: 'body' });
-  const write = async (key: string) => {
-    const claim = await records.claim(request(key));
-    if (claim.kind !== 'claimed') throw new Error(`the claim is ${claim.kind}, expected claimed`);
-    watch.statements.length = 0;
-    try {
-      return await records.write(
-        business_id,
-        chargeOf(tenant, 10, world),
-        claim.token,
-        world.now_ms,
-        async ({ rows }) => {
-          await rows.insertInto('probes').values({ name: key, at: '' }).execute();
-          return ANSWER;
-        },
-      );
-    } finally {
-      watch.failAt = null;
-    }
-  };
-  await write('sound');
-  const steps = watch.statements.length;
-  t.is(watch.statements.at(-1), 'commit');
-  for (let step = 0; step < steps; step++) {
-    const before = await usedBy(records, tenant);
-    const claim = await records.claim(request(`broken ${step}`));
-    if (claim.kind !== 'claimed') throw new Error(`the claim is ${claim.kind}, expected claimed`);
-    watch.failAt = step;
-    const charge = chargeOf(tenant, 10, world);
-    await t.throwsAsync(
-      records.write(business_id, charge, claim.token, world.now_ms, async ({ rows }) => {
-        await rows
-          .insertInto('probes')
-          .values({ name: `broken ${step}`, at: '' })
-          .execute();
-        return ANSWER;
-      }),
-      { instanceOf: step === 0 ? RecordsUnavailable : CommitFailed },
-    );
-    t.is(await usedBy(records, tenant), before);
-    await records.releaseClaim(claim.token);
-    t.is((await records.claim(request(`broken ${step}`))).kind, 'claimed');
-  }
-  const rows = await records.reader.selectFrom('probes').select('name').execute();
+  const rows = await records.reader.selectFrom('probes').select('name').orderBy('name').execute();
   t.deepEqual(
-    rows,
-    [{ name: 'sound' }].map((row) => Object.assign(Object.create(null), row)),
+    rows.map(({ name }) => name),
+    ['first', 'third'],
   );
 });
 
 test('a full disk refuses charges, counts nothing, and works again without a restart', async (t) => {
-  const { records, world, tenant } = await watchedTenant(t);
+  const { records, world, tenant } = await tenantOnFile(t);
   const { writer } = records.store;
   const pages = await sql<{ page_count: number }>`pragma page_count`.execute(writer);
   await sql`pragma max_page_count = ${sql.lit(pages.rows[0]?.page_count ?? 0)}`.execute(writer);
@@ -252,23 +86,12 @@ test('a full disk refuses charges, counts nothing, and works again without a res
   t.is(await usedBy(records, tenant), charged);
 
   await sql`pragma max_page_count = 1000000`.execute(writer);
-  t.true(await records.health());
   t.is(await records.charge(chargeOf(tenant, 1, world)), 'charged');
   t.is(await usedBy(records, tenant), charged + 1);
 });
 
-test('health says that commits fail, until one works', async (t) => {
-  const { records, watch, world, tenant } = await watchedTenant(t);
-  t.true(await records.health());
-  watch.failAt = 1;
-  await t.throwsAsync(records.charge(chargeOf(tenant, 1, world)), { instanceOf: CommitFailed });
-  watch.failAt = 2;
-  t.false(await records.health(), 'the commit of the probe failed too');
-  t.true(await records.health());
-});
-
 test.serial('while another process writes, charges wait without holding up the event loop', async (t) => {
-  const { records, world, tenant, path } = await watchedTenant(t);
+  const { records, world, tenant, path } = await tenantOnFile(t);
   const other = new DatabaseSync(path);
   other.exec('begin immediate');
   const charging = records.charge(chargeOf(tenant, 3, world));
@@ -280,7 +103,7 @@ test.serial('while another process writes, charges wait without holding up the e
 });
 
 test('a fault of a statement itself is passed on as the bug it is', async (t) => {
-  const { records } = await watchedTenant(t);
+  const { records } = await tenantOnFile(t);
   const error = await t.throwsAsync(records.transaction((rows) => sql`select * from nowhere`.execute(rows)));
   t.false(error instanceof CommitFailed || error instanceof RecordsUnavailable);
   t.regex(error?.message ?? '', /no such table/);
@@ -300,7 +123,7 @@ test('records that cannot be reached are said to be unavailable', async (t) => {
 });
 
 test('the records are for their owner alone, and hold no text of a key anywhere', async (t) => {
-  const { records, tenant, path } = await watchedTenant(t);
+  const { records, tenant, path } = await tenantOnFile(t);
   const folder = join(path, '..');
   t.is(statSync(folder).mode & 0o777, 0o700);
   const files = readdirSync(folder);
@@ -314,32 +137,30 @@ test('the records are for their owner alone, and hold no text of a key anywhere'
   t.true(readFileSync(path).includes(tenant.key.slice(8, 16)));
 });
 
-test('records of a newer version are refused, and stay as they are', async (t) => {
-  const path = fileFor(t);
-  const records = await recordsOver(openDatabase({ path }), { now: () => 0 });
-  await records.transaction((rows) =>
-    rows.insertInto('migrations').values({ name: '999-later', applied_at: '' }).execute(),
-  );
-  await records.close();
-  await t.throwsAsync(recordsOver(openDatabase({ path }), { now: () => 0 }), {
-    message: /hold 999-later, expected none newer/,
+for (const [what, change, message] of [
+  ['of a newer version', "insert into kysely_migration values ('999-later', '')", /999-later/],
+  ['of an unreleased version', 'drop table kysely_migration', /already exists/],
+] as const)
+  test(`records ${what} are refused by name, and stay as they are`, async (t) => {
+    const { records, path } = await tenantOnFile(t);
+    await records.close();
+    const shell = new DatabaseSync(path);
+    shell.exec(change);
+    const tables = () => shell.prepare('select name from sqlite_master order by name').all();
+    const before = tables();
+    const error = await t.throwsAsync(recordsOver(openDatabase({ path }), { now: () => 0 }), { message });
+    t.regex(error.message, /^records .*hail\.sqlite: are not of this version/);
+    t.deepEqual(tables(), before);
+    shell.close();
   });
-});
 
-test('the start says in one line which migrations it applied, and the next one applies none', async (t) => {
+test('the start says in one line which migration it applied, and the next one applies none', async (t) => {
   const path = fileFor(t);
   const said: string[] = [];
-  const options = {
-    data_root: join(path, '..', '..'),
-    database_url: null,
-    now: () => 0,
-    report: (line: string) => said.push(line),
-  };
-  await (await openRecords(options)).close();
-  const [first, last] = [MIGRATION_NAMES.at(0), MIGRATION_NAMES.at(-1)];
-  t.deepEqual(said, [`records: applied migrations ${first} to ${last} to ${path}`]);
-  await (await openRecords(options)).close();
-  t.is(said.length, 1);
+  const report = (line: string) => said.push(line);
+  const options = { data_root: join(path, '..', '..'), database_url: null, now: () => 0, report };
+  for (let starts = 0; starts < 2; starts++) await (await openRecords(options)).close();
+  t.deepEqual(said, [`records: applied migration 001-baseline to ${path}`]);
 });
 
 test('processes that start together on nothing migrate once and make one first business', async (t) => {
@@ -446,27 +267,6 @@ for (const { command, args } of NEIGHBOURS)
   },
 );
 
-const WAIT_MS = 400;
-const NOTES_WAIT_MS = 100;
-
-async function tenantOnFile(t: ExecutionContext, deferred_wait_ms = NOTES_WAIT_MS) {
-  const folder = mkdtempSync(join(tmpdir(), 'hail-locked-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'hail.sqlite');
-  const world: World = { now_ms: Date.parse('2026-05-20T12:00:00Z'), location: { path }, open: () => Promise.reject() };
-  const records = await recordsOver(openDatabase({ path }), {
-    now: () => world.now_ms,
-    deferred_wait_ms,
-    write_wait_ms: WAIT_MS,
-  });
-  t.teardown(() => records.close());
-  const tenant = await makeTenant(records, world, 'acme');
-  await records.charge(chargeOf(tenant, 1, world));
-  const { business_id } = tenant.caller;
-  const request = { business_id, route: 'POST /v1/portfolio/locations', key: 'key-1', fingerprint: 'body' };
-  return { records, world, tenant, path, request, business_id };
-}
-
 /** Holds the write lock as another process would; returns what lets go of it. */
 function lock(path: string): () => void {
   const other = new DatabaseSync(path);
@@ -477,87 +277,33 @@ function lock(path: string): () => void {
   };
 }
 
-/** Turns of the event loop in which no timer of any length can have been waited for: tries for the lock are timers. */
-const TURNS = 1_000;
-
-/** What something ends with, value or error. */
-function outcome(run: Promise<unknown>): Promise<unknown> {
-  return run.catch((error: unknown) => error);
-}
-
-/** The same without waiting: undefined when it has not ended after a few turns of the event loop. */
-async function atOnce(run: Promise<unknown>): Promise<unknown> {
-  let ended: unknown;
-  void outcome(run).then((end) => {
-    ended = end;
-  });
-  for (let turn = 0; turn < TURNS && ended === undefined; turn++) await new Promise(setImmediate);
-  return ended;
-}
-
-/** Makes it known that the lock is held. */
-async function findLocked(records: Records, run: () => Promise<unknown>): Promise<void> {
-  const refused = await run().then(
-    () => null,
-    (error: unknown) => error,
-  );
-  if (!(refused instanceof RecordsUnavailable))
-    throw new Error('a locked file was written to, expected a refusal', { cause: refused });
-  if (await records.health()) throw new Error('health does not know of the lock, expected it to');
-}
-
-test.serial('everybody who waits for a file that another process keeps locked is refused together', async (t) => {
-  const { records, world, tenant, path, business_id } = await tenantOnFile(t);
-  const charge = chargeOf(tenant, 3, world);
-  const release = lock(path);
-  const waits = [
-    ...Array.from({ length: 300 }, () => records.charge(charge)),
-    ...Array.from({ length: 20 }, () => records.write(business_id, charge, null, world.now_ms, async () => ANSWER)),
-    records.transaction(async () => {}),
-  ].map(outcome);
-  t.true((await Promise.race(waits)) instanceof RecordsUnavailable);
-  const rest = await atOnce(Promise.all(waits));
-  t.true(Array.isArray(rest) && rest.every((error) => error instanceof RecordsUnavailable), 'nobody waits any longer');
-
-  release();
-  await until(() => records.health());
-  t.is(await records.charge(charge), 'charged');
-  t.is(await usedBy(records, tenant), 4);
-  t.deepEqual((await verifyLedger(records.reader)).faults, []);
-});
-
 test.serial(
-  'once the lock is known to be held, charges are refused at once, and so is the look before them',
+  'everybody who waits for a file that another process keeps locked is refused, and the event loop turns',
   async (t) => {
-    const { records, world, tenant, path } = await tenantOnFile(t);
+    const { records, world, tenant, path } = await tenantOnFile(t, 400);
     const release = lock(path);
-    await findLocked(records, () => records.charge(chargeOf(tenant, 3, world)));
-    for (const refused of [
-      () => records.charge(chargeOf(tenant, 3, world)),
-      () => records.wouldExceed(tenant.caller, 3, world.now_ms),
-    ]) {
-      t.true((await atOnce(refused())) instanceof RecordsUnavailable);
-    }
+    let waiting = true;
+    const refusals = Promise.allSettled([
+      ...Array.from({ length: 300 }, () => records.charge(chargeOf(tenant, 3, world))),
+      records.transaction(async () => {}),
+    ]).finally(() => {
+      waiting = false;
+    });
+    let turns = 0;
+    for (; waiting; turns++) await new Promise(setImmediate);
+    for (const refusal of await refusals)
+      t.true(refusal.status === 'rejected' && refusal.reason instanceof RecordsUnavailable);
+    t.true(turns > 10, `the event loop turned ${turns} times during the wait`);
+    t.false(await records.health());
+    for (let k = 0; k < 5; k++) records.countRequest(tenant.caller.key_id, world.now_ms);
     release();
+    t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
+    t.is(await usedBy(records, tenant), 4);
     await until(() => records.health());
-    t.is(await records.wouldExceed(tenant.caller, 3, world.now_ms), null);
+    const counted = records.reader.selectFrom('request_counts').select('requests');
+    await until(async () => (await counted.executeTakeFirst())?.requests === 5);
   },
 );
-
-test.serial('waiting for the lock leaves the event loop to others', async (t) => {
-  const { records, world, tenant, path } = await tenantOnFile(t);
-  const release = lock(path);
-  let waiting = true;
-  const refused = outcome(records.charge(chargeOf(tenant, 3, world))).finally(() => {
-    waiting = false;
-  });
-  let turns = 0;
-  for (; waiting; turns++) await new Promise(setImmediate);
-  release();
-  t.true((await refused) instanceof RecordsUnavailable);
-  await until(() => records.health());
-  t.true(turns > 10, `the event loop turned ${turns} times during the wait`);
-});
 
 test.serial('a caller that charges again at once leaves the event loop to others', async (t) => {
   const { records, world, tenant } = await tenantOnFile(t);
@@ -574,168 +320,6 @@ test.serial('a caller that charges again at once leaves the event loop to others
   await charging;
 });
 
-test.serial('a lock that is held again and again for moments refuses nobody', async (t) => {
-  const { records, world, tenant, path } = await tenantOnFile(t);
-  // Together longer than anybody waits, each far shorter: a machine that stands still for a moment counts as held.
-  const rounds = 12;
-  for (let round = 0; round < rounds; round++) {
-    const release = lock(path);
-    const charges = Array.from({ length: 20 }, () => records.charge(chargeOf(tenant, 1, world)));
-    await sleep(WAIT_MS / (rounds - 2));
-    release();
-    t.deepEqual(new Set(await Promise.all(charges)), new Set(['charged']));
-  }
-  t.is(await usedBy(records, tenant), 1 + 20 * rounds);
-});
-
-test.serial('a lock that was let go without anybody asking is waited for anew', async (t) => {
-  const { records, world, tenant, path } = await tenantOnFile(t);
-  const release = lock(path);
-  await findLocked(records, () => records.charge(chargeOf(tenant, 1, world)));
-  release();
-  await until(() => !records.store.writersBlocked());
-  const releaseAgain = lock(path);
-  const charging = records.charge(chargeOf(tenant, 1, world));
-  await sleep(WAIT_MS / 10);
-  releaseAgain();
-  t.is(await charging, 'charged');
-});
-
-test.serial(
-  'health answers before a charge would be refused while it is not yet known whether commits work again',
-  async (t) => {
-    const { records, world, tenant, path } = await tenantOnFile(t, 600_000);
-    const release = lock(path);
-    await findLocked(records, () => records.charge(chargeOf(tenant, 1, world)));
-    release();
-    await until(() => !records.store.writersBlocked());
-    records.store.setWaits({ lock_ms: 60_000, statement_ms: 60_000 });
-    const releaseAgain = lock(path); // no commit has worked since, and the lock is not known to be held
-    const charge = outcome(records.charge(chargeOf(tenant, 1, world)));
-    t.is(await Promise.race([records.health(), charge]), false, 'the charge waits longer');
-    releaseAgain();
-    await until(() => records.health());
-  },
-);
-
-for (const [end, run] of [
-  ['released', (records: Records, token: string) => records.releaseClaim(token)],
-  ['finished with a refusal', (records: Records, token: string) => records.storeRefusal(token, ANSWER)],
-] as const)
-  test.serial(`a claim that could not be ${end} is free again soon after the lock is`, async (t) => {
-    const { records, path, request } = await tenantOnFile(t);
-    const claim = await records.claim(request);
-    if (claim.kind !== 'claimed') throw new Error(`the claim is ${claim.kind}, expected claimed`);
-    const release = lock(path);
-    await findLocked(records, () => records.transaction(async () => {}));
-    await run(records, claim.token);
-    release();
-    await until(() => records.health());
-    await t.notThrowsAsync(until(async () => (await records.claim(request)).kind === 'claimed'));
-  });
-
-test.serial('what was noted while the lock was held is written after it', async (t) => {
-  const { records, world, tenant, path } = await tenantOnFile(t);
-  const requests = async () =>
-    (await records.reader.selectFrom('request_counts').select('requests').executeTakeFirst())?.requests ?? 0;
-  const release = lock(path);
-  for (let k = 0; k < 5; k++) records.countRequest(tenant.caller.key_id, world.now_ms);
-  await sleep(NOTES_WAIT_MS + WAIT_MS + 100);
-  t.false(await records.health(), 'the notes were the first to find the lock');
-  t.is(await requests(), 0);
-  release();
-  await until(async () => (await requests()) === 5);
-});
-
-async function vanishedTenantOnFile(t: ExecutionContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'hail-vanished-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'hail.sqlite');
-  const world: World = { now_ms: Date.parse('2026-05-20T12:00:00Z'), location: { path }, open: () => Promise.reject() };
-  const alarms: string[] = [];
-  const told: string[] = [];
-  const records = await recordsOver(openDatabase({ path }), {
-    now: () => world.now_ms,
-    // Nothing that is written when the test ends, where there is nothing to write to.
-    deferred_wait_ms: 600_000,
-    report: (line) => told.push(line),
-    alarm: (line) => alarms.push(line),
-  });
-  const tenant = await makeTenant(records, world, 'acme');
-  await records.charge(chargeOf(tenant, 1, world));
-  told.length = 0;
-  return { path, world, alarms, told, records, tenant, charge: () => records.charge(chargeOf(tenant, 1, world)) };
-}
-
-/** Waits for health to say that, at most half a minute. */
-async function healthBecomes(health: () => Promise<boolean>, expected: boolean): Promise<boolean> {
-  for (const until_ms = performance.now() + 30_000; performance.now() < until_ms; await sleep(50))
-    if ((await health()) === expected) return true;
-  return false;
-}
-
-/** How files disappear under a server. */
-const LOSSES = {
-  'were deleted': (path: string) => unlinkSync(path),
-  'were replaced by a copy': (path: string) => {
-    copyFileSync(path, `${path}.copy`);
-    renameSync(`${path}.copy`, path);
-  },
-  'lost their log': (path: string) => unlinkSync(`${path}-wal`),
-  'lost their shared memory': (path: string) => unlinkSync(`${path}-shm`),
-} as const;
-
-for (const [loss, lose] of Object.entries(LOSSES))
-  test(`records whose files ${loss} take no write from then on, nor reads a second later, and sound the alarm once`, async (t) => {
-    const { path, alarms, records, charge, tenant } = await vanishedTenantOnFile(t);
-    t.true(await records.health());
-    t.deepEqual(alarms, []);
-    lose(path);
-    await t.throwsAsync(charge(), { instanceOf: RecordsUnavailable, message: /hail\.sqlite\S* is / });
-    t.false(await records.health());
-    await t.throwsAsync(usedBy(records, tenant), { instanceOf: RecordsUnavailable });
-    await t.throwsAsync(charge(), { instanceOf: RecordsUnavailable });
-    t.is(alarms.length, 1);
-    t.regex(alarms[0] ?? '', /^records: .*hail\.sqlite/);
-    await t.throwsAsync(records.close(), { instanceOf: RecordsUnavailable });
-  });
-
-test('files that disappear while nothing is written are noticed, and reads are refused', async (t) => {
-  const { path, alarms, records, tenant } = await vanishedTenantOnFile(t);
-  unlinkSync(path);
-  t.true(await healthBecomes(records.health, false));
-  await t.throwsAsync(usedBy(records, tenant), { instanceOf: RecordsUnavailable });
-  t.is(alarms.length, 1);
-});
-
-test('a connection that is opened after the file was moved away makes no new file in its place', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'hail-vanished-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'hail.sqlite');
-  // Migrations write; nothing was read yet.
-  const records = await recordsOver(openDatabase({ path }), { now: () => 0 });
-  renameSync(path, `${path}.away`);
-  await t.throwsAsync(records.reader.selectFrom('keys').selectAll().execute(), { instanceOf: RecordsUnavailable });
-  t.false(existsSync(path));
-  renameSync(`${path}.away`, path);
-  t.true(await healthBecomes(records.health, true));
-  t.deepEqual(await records.reader.selectFrom('keys').selectAll().execute(), []);
-  await records.close();
-});
-
-test('records whose very file is put back work again, and what was acknowledged is in it', async (t) => {
-  const { path, told, alarms, records, tenant, charge } = await vanishedTenantOnFile(t);
-  renameSync(path, `${path}.away`);
-  await t.throwsAsync(charge(), { instanceOf: RecordsUnavailable });
-  renameSync(`${path}.away`, path);
-  t.true(await healthBecomes(records.health, true));
-  t.is(await charge(), 'charged');
-  t.is(await usedBy(records, tenant), 2);
-  t.deepEqual([alarms.length, told.length], [1, 1]);
-  t.regex(told[0] ?? '', /is in its place again$/);
-  await records.close();
-});
-
 /** Overwrites every page of the file but the first two, once nothing lies in the log any more. */
 async function damage(path: string, checkpoint: () => Promise<unknown>): Promise<void> {
   await checkpoint();
@@ -746,37 +330,21 @@ async function damage(path: string, checkpoint: () => Promise<unknown>): Promise
 }
 
 test('a read of a damaged file makes health false, though other rows can still be read and written', async (t) => {
-  const { path, alarms, records, tenant } = await vanishedTenantOnFile(t);
-  t.true(await records.health());
+  const { path, alarms, records, tenant } = await tenantOnFile(t);
   await damage(path, () => sql`pragma wal_checkpoint(truncate)`.execute(records.store.writer));
   await sql`pragma shrink_memory`.execute(records.reader);
   const error = await t.throwsAsync(usedBy(records, tenant));
   t.true(error instanceof RecordsUnavailable || error instanceof CommitFailed, String(error));
-  t.false(await records.health());
-  t.false(await records.health());
+  await until(async () => !(await records.health()));
   t.is(alarms.length, 1);
   t.regex(alarms[0] ?? '', /is damaged \(.*malformed/);
 });
 
 test('health finds out by itself that nothing can be written any more, before a charge fails', async (t) => {
-  const { records } = await vanishedTenantOnFile(t);
+  const { records } = await tenantOnFile(t);
   t.true(await records.health());
   await sql`pragma query_only = on`.execute(records.store.writer);
-  t.true(await healthBecomes(records.health, false));
+  await until(async () => !(await records.health()));
   await sql`pragma query_only = off`.execute(records.store.writer);
-  t.true(await healthBecomes(records.health, true));
-  await records.close();
-});
-
-test('each look of health at an idle store writes another value', async (t) => {
-  const { records } = await vanishedTenantOnFile(t);
-  const written = async () => (await records.reader.selectFrom('probes').selectAll().execute()).map(({ at }) => at);
-  const seen = new Set<string>();
-  for (const until_ms = performance.now() + 30_000; seen.size < 2 && performance.now() < until_ms; await sleep(50)) {
-    t.true(await records.health());
-    for (const at of await written()) seen.add(at);
-  }
-  t.is(seen.size, 2);
-  t.is((await written()).length, 1);
-  await records.close();
+  await until(() => records.health());
 });

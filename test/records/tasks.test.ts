@@ -10,7 +10,7 @@ queueContract(onSqlite);
 onSqlite(
   'while another process locks the records, nothing is lost, and what was done is not run again',
   async (t, world) => {
-    const { add, queue, troubles } = await openProcess(t, world, { write_wait_ms: 50 });
+    const { add, queue, troubles } = await openProcess(t, world, { waits: { lock_ms: 50, statement_ms: 0 } });
     const diary = new Diary();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     await add({ payload: 'done while they were locked' });

@@ -41,9 +41,9 @@ export function asApiError(error: unknown): ApiError {
   if (error instanceof BusinessGone) return keyInvalid({ cause: error });
   if (error instanceof OutcomeUnknown)
     return new ApiError(
-      'upstream_write_failed',
-      'the answer to a write was lost, and whether it was made is not known yet: what was read is not charged, or refunded soon; what was written stands or falls together with its charge',
-      {},
+      'metering_unavailable',
+      'credits cannot be metered now, nothing was served; whether this call was charged is not known, and its operator can refund it',
+      { 'Retry-After': String(METER_RETRY_S) },
       { cause: error },
     );
   if (error instanceof CommitFailed)

@@ -1,7 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
-import { followLedger } from '../../../api/billing/ledger-follow.ts';
 import { ApiError } from '../../../api/http/errors.ts';
 import { createMetrics } from '../../../api/http/metrics.ts';
 import { serviceMetrics } from '../../../api/metrics/service-metrics.ts';
@@ -58,8 +57,6 @@ test('the page of a service with data says how old its newest scan and its feeds
   t.is(series.get('hail_deliveries_pending'), 0);
   t.is(series.get('hail_delivery_oldest_due_age_seconds'), 0);
   t.is(series.get('hail_deliveries_paused'), 0);
-  t.is(series.get('hail_ledger_difference_credits{against="months"}'), 0);
-  t.is(series.get('hail_ledger_difference_credits{against="days"}'), 0);
   t.is(series.get('hail_scrape_failed{part="records"}'), 0);
   t.is(series.get('hail_engine_statements_max{engine="answers",state="waiting"}'), 256);
   t.true([...series.keys()].some((name) => name.startsWith('hail_build_info{version="')));
@@ -96,34 +93,12 @@ test('without its database a scrape answers within a second, with what the proce
   t.true(performance.now() - started_ms < 1_000 + SLOW_MACHINE_MS);
   const series = seriesOf(text);
   t.is(series.get('hail_ready{part="records"}'), 0);
-  for (const name of ['ready', 'records', 'ledger']) t.is(series.get(`hail_scrape_failed{part="${name}"}`), 1, name);
+  for (const name of ['ready', 'records']) t.is(series.get(`hail_scrape_failed{part="${name}"}`), 1, name);
   t.false(series.has('hail_deliveries_pending'));
   t.true(series.has('hail_scan_age_seconds'));
 });
 
 const SLOW_MACHINE_MS = 1_000;
-
-test('a sum that differs from the ledger is shown once the whole ledger was added up anew', async (t) => {
-  const { service } = await measured(t, await preparedRoot(await midnight()));
-  const month = new Date(NOW_MS).toISOString().slice(0, 7);
-  const { reader, store } = service.records;
-  const follow = followLedger(reader);
-  for (let n = 0; n < 3; n++) await service.call('/v1/hail/current?lat=35&lon=-97');
-  t.deepEqual(await follow(month), { months: 0, days: 0 });
-  await service.call('/v1/hail/current?lat=36&lon=-97');
-  t.deepEqual(await follow(month), { months: 0, days: 0 });
-  await store.writer
-    .updateTable('periods')
-    .set((eb) => ({ used: eb('used', '+', 7) }))
-    .execute();
-  t.is((await follow(month)).months, 0, 'the first look may be at rows that went with their business');
-  t.deepEqual(await follow(month), { months: -7, days: 7 });
-  await store.writer
-    .updateTable('periods')
-    .set((eb) => ({ used: eb('used', '-', 7) }))
-    .execute();
-  t.deepEqual(await follow(month), { months: 0, days: 0 });
-});
 
 test('refusals are counted by their reason, and each reason is there before the first', async (t) => {
   const metrics = createMetrics();

@@ -90,10 +90,6 @@ const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       'hail_pipeline_nodejs_eventloop_lag_p99_seconds{instance="b"}': ALWAYS(2),
     },
   },
-  HailLedgerDiffers: {
-    fires: { 'hail_ledger_difference_credits{against="days"}': ALWAYS(-3) },
-    quiet: { 'hail_ledger_difference_credits{against="days"}': ALWAYS(0) },
-  },
   HailDeliveriesFailing: {
     fires: {
       'hail_delivery_attempts_total{outcome="retried"}': '0+6x400',

@@ -50,7 +50,7 @@ export async function limitKey(
   await records.transaction(async (rows) => {
     const row = await findKey(rows, key_id);
     if (row === null) throw new Error(`key ${key_id} is gone`);
-    await setKeyCap(rows, records.store, row, monthly_cap, services.now());
+    await setKeyCap(rows, row, monthly_cap, services.now());
   });
 }
 

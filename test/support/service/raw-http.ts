@@ -11,6 +11,7 @@ export interface RawAnswer {
 
 /** Between pieces, so that they arrive one by one. */
 const PAUSE_MS = 20;
+const PATIENCE_MS = 5_000;
 
 /** Sends bytes to a service as they are, in one piece or several, and reads until it closes the connection. */
 export async function sendRaw(url: string, text: string, ...more: readonly string[]): Promise<RawAnswer> {
@@ -21,9 +22,12 @@ export async function sendRaw(url: string, text: string, ...more: readonly strin
     await pause(PAUSE_MS);
     socket.write(Buffer.from(piece, 'latin1'));
   }
-  socket.end();
+  // A client that ends its half before the answer is taken to be gone; one whose request never ends is answered only then.
+  const ending = setTimeout(() => socket.end(), PATIENCE_MS);
+  socket.once('data', () => socket.end());
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk as Buffer);
+  clearTimeout(ending);
   const answer = Buffer.concat(chunks).toString('utf8');
   const [head = '', ...rest] = answer.split('\r\n\r\n');
   const [line = '', ...lines] = head.split('\r\n');

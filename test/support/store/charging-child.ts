@@ -8,8 +8,7 @@ import { PATIENCE } from './patience.ts';
  * <operation>` once a charge is acknowledged; each operation is charged once. Every tenth is a write with a row.
  */
 const [location = '', business_id = '', key_id = '', round = ''] = process.argv.slice(2);
-const records = await recordsOver(openDatabase(JSON.parse(location)), { now: Date.now });
-records.store.setWaits(PATIENCE);
+const records = await recordsOver(openDatabase(JSON.parse(location), PATIENCE), { now: Date.now });
 // As in a server, the connection that reads is open too.
 await records.reader.selectFrom('probes').select('name').execute();
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };

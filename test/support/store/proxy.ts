@@ -21,6 +21,8 @@ export interface PostgresProxy {
   readonly url: string;
   /** What becomes of the next commits. */
   commits: Fate;
+  /** Commits that have come. */
+  commits_seen: number;
   /** True: nothing passes, on connections that are open and on new ones; false: it does again. */
   silent: boolean;
   /** How much later everything arrives, each way, milliseconds. */
@@ -54,23 +56,25 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
     const upstream = keep(connect(Number(target.port), target.hostname));
     client.once('close', () => upstream.destroy());
     upstream.once('close', () => client.destroy());
-    let answerLost = false;
+    let lost: Fate = 'passes';
     const send = later(upstream, () => proxy.delay_ms);
     const answer = later(client, () => proxy.delay_ms);
     client.on('data', (bytes) => {
       if (silent) return;
-      const fate = bytes.includes(COMMIT) ? proxy.commits : 'passes';
+      const isCommit = bytes.includes(COMMIT);
+      const fate = isCommit ? proxy.commits : 'passes';
+      if (isCommit) proxy.commits_seen += 1;
       if (fate === 'cut before') client.destroy();
       else if (fate === 'silent before') silent = true;
       else {
-        answerLost = fate !== 'passes';
+        lost = fate;
         send(bytes);
       }
     });
     upstream.on('data', (bytes) => {
       if (silent) return;
-      if (!answerLost) answer(bytes);
-      else if (proxy.commits === 'cut after') client.destroy();
+      if (lost === 'passes') answer(bytes);
+      else if (lost === 'cut after') client.destroy();
       else silent = true;
     });
   });
@@ -82,6 +86,7 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
   const proxy: PostgresProxy = {
     url: url.href,
     commits: 'passes',
+    commits_seen: 0,
     delay_ms: 0,
     get silent() {
       return silent;

@@ -5,7 +5,6 @@ import { openServices } from '../../../api/services.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
 import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../data/alert-scans.ts';
-import { PATIENCE } from './patience.ts';
 
 /**
  * What a service process does beside its answers: `node service-child.ts FOLDER DATABASE_URL CA_FILE TIME_SCALE`. Each message is
@@ -25,7 +24,6 @@ const { services, close } = await openServices({
   webhooks: { ...receivers, time_scale: Number(time_scale) },
 });
 const { records, queue } = services;
-records.store.setWaits(PATIENCE);
 // Only the waits between attempts are shortened: an attempt may take as long as it usually may.
 const webhookClient = openWebhookClient({ ...receivers, time_scale: 1 });
 let attempts = 0;

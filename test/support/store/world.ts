@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
 import test, { type ExecutionContext } from 'ava';
-import { PGliteDialect } from 'kysely';
 import pg from 'pg';
 import { createBusiness } from '../../../api/accounts/businesses.ts';
 import type { Caller } from '../../../api/accounts/keyring.ts';
@@ -12,16 +10,17 @@ import { createKey } from '../../../api/accounts/keys.ts';
 import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
 import type { Charge } from '../../../api/billing/ledger.ts';
 import { type Records, type RecordsSettings, recordsOver } from '../../../api/billing/records.ts';
-import { type DatabaseLocation, openDatabase, postgresStore, type Store } from '../../../api/records/database.ts';
+import { type DatabaseLocation, openDatabase } from '../../../api/records/database.ts';
+import type { Waits } from '../../../api/records/postgres.ts';
 import { PATIENCE } from './patience.ts';
 
 /** A fresh database for one test. */
 export interface World {
   /** The data clock, epoch milliseconds. */
   now_ms: number;
-  /** The records; each call is another process as far as the records can tell, except on PGlite. */
-  readonly open: (settings?: Partial<RecordsSettings>) => Promise<Records>;
-  /** Where other processes find it; PGlite lives in this one alone. */
+  /** The records; each call is another process as far as the records can tell. */
+  readonly open: (settings?: Partial<RecordsSettings> & { readonly waits?: Waits }) => Promise<Records>;
+  /** Where other processes find it. */
   readonly location: DatabaseLocation;
 }
 
@@ -36,20 +35,6 @@ export const onSqlite: Register = (title, body) =>
     const folder = mkdtempSync(join(tmpdir(), 'hail-records-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     await runIn(t, body, { path: join(folder, 'hail.sqlite') });
-  });
-
-let pglite: PGlite | undefined;
-
-/** PostgreSQL in this process: one connection, so its tests take turns and share it. */
-export const onPglite: Register = (title, body) =>
-  test.serial(title, async (t) => {
-    pglite ??= new PGlite({ parsers: { [pg.types.builtins.NUMERIC]: Number, [pg.types.builtins.INT8]: Number } });
-    const database = pglite;
-    await database.exec('drop schema public cascade; create schema public');
-    const dialect = new PGliteDialect({ pglite: database });
-    const dialects = { writing: dialect, reading: dialect, outOfBand: dialect };
-    const open = () => postgresStore('pglite', dialects, async () => {});
-    await runIn(t, body, { path: 'pglite' }, open);
   });
 
 const POSTGRES_URL = process.env.HAIL_TEST_DATABASE_URL;
@@ -74,19 +59,13 @@ export const onPostgres: Register = (title, body) => {
   });
 };
 
-async function runIn(
-  t: ExecutionContext,
-  body: Body,
-  location: DatabaseLocation,
-  open: () => Store = () => openDatabase(location),
-): Promise<void> {
+async function runIn(t: ExecutionContext, body: Body, location: DatabaseLocation): Promise<void> {
   const opened: Records[] = [];
   const world: World = {
     now_ms: NOON_MS,
     location,
-    open: async (settings) => {
-      const waits = { write_wait_ms: PATIENCE.lock_ms, statement_wait_ms: PATIENCE.statement_ms };
-      const records = await recordsOver(open(), { now: () => world.now_ms, ...waits, ...settings });
+    open: async ({ waits = PATIENCE, ...settings } = {}) => {
+      const records = await recordsOver(openDatabase(location, waits), { now: () => world.now_ms, ...settings });
       opened.push(records);
       return records;
     },

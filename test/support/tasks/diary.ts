@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { Records, RecordsSettings } from '../../../api/billing/records.ts';
+import type { Records } from '../../../api/billing/records.ts';
 import { type NewTask, openQueue, type Queue, type Task, type WorkSettings } from '../../../api/records/tasks.ts';
 import type { World } from '../store/world.ts';
 import { until } from '../until.ts';
@@ -21,7 +21,7 @@ export interface Process {
 export async function openProcess(
   t: ExecutionContext,
   world: World,
-  settings: Partial<RecordsSettings> = {},
+  settings: Parameters<World['open']>[0] = {},
 ): Promise<Process> {
   const records = await world.open(settings);
   const failures: unknown[] = [];

@@ -1,7 +1,8 @@
 import { setPlan } from '../../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
-import { adjustUsage, readUsage } from '../../../../api/billing/usage.ts';
+import { adjustUsage, readUsage, refundRequest } from '../../../../api/billing/usage.ts';
 import { verifyLedger } from '../../../../api/billing/verify.ts';
+import { newId } from '../../../../schemas/ids.ts';
 import { chargeOf, makeTenant, type Register, usedBy } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
@@ -206,6 +207,21 @@ export function chargesSuite(test: Register): void {
     ]);
     const { rows, faults } = await verifyLedger(records.reader);
     t.deepEqual([rows, faults], [4, []]);
+  });
+
+  test('the charge of a request is given back once by its id, as a line of its own', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const { business_id } = tenant.caller;
+    const request_id = newId('request', world.now_ms);
+    await records.charge({ ...chargeOf(tenant, 15, world), request_id });
+    const refund = (id: string) => records.transaction((rows) => refundRequest(rows, id, 'answer lost', world.now_ms));
+    t.deepEqual(await refund(request_id), { credits: 15, business_id });
+    t.is(await refund(request_id), 'refunded before');
+    t.is(await refund(newId('request', world.now_ms)), 'unknown');
+    t.is(await usedBy(records, tenant), 0);
+    const { rows, faults } = await verifyLedger(records.reader);
+    t.deepEqual([rows, faults], [2, []]);
   });
 
   test('the check of the ledger names a month and a sum that somebody changed', async (t, world) => {

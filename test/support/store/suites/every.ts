@@ -9,7 +9,6 @@ import { idempotencySuite } from './idempotency.ts';
 import { jobsSuite } from './jobs.ts';
 import { keyCapsSuite } from './key-caps.ts';
 import { keysSuite } from './keys.ts';
-import { portfolioSuite } from './portfolio.ts';
 import { purgeSuite } from './purge.ts';
 import { requestDaysSuite } from './request-days.ts';
 import { riskScoresSuite } from './risk-scores.ts';
@@ -22,7 +21,6 @@ export function everySuite(test: Register): void {
     keyCapsSuite,
     keysSuite,
     idempotencySuite,
-    portfolioSuite,
     areasSuite,
     purgeSuite,
     requestDaysSuite,

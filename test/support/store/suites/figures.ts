@@ -1,7 +1,6 @@
-import { followLedger } from '../../../../api/billing/ledger-follow.ts';
 import { readRecordFigures } from '../../../../api/metrics/record-figures.ts';
 import { deliveryPause, endDeliveryPause, pauseDeliveries } from '../../../../api/records/delivery-pause.ts';
-import { chargeOf, makeTenant, type Register } from '../world.ts';
+import { makeTenant, type Register } from '../world.ts';
 
 /** What the metrics read of the records. */
 export function figuresSuite(test: Register): void {
@@ -57,20 +56,5 @@ export function figuresSuite(test: Register): void {
     t.true((await readRecordFigures(records.reader)).is_paused);
     t.like(await records.transaction(endDeliveryPause), { reason: 'second' });
     t.is(await records.transaction(endDeliveryPause), null);
-  });
-
-  test('the ledger is followed while charges are written, and differs from no sum', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme', { monthly_limit: 1_000_000 });
-    const month = new Date(world.now_ms).toISOString().slice(0, 7);
-    const follow = followLedger(records.reader);
-    t.deepEqual(await follow(month), { months: 0, days: 0 });
-    for (let turn = 0; turn < 3; turn++) {
-      const charges = Array.from({ length: 800 }, () => records.charge(chargeOf(tenant, 3, world)));
-      t.is((await follow(month)).months, 0);
-      await Promise.all(charges);
-    }
-    t.deepEqual(await follow(month), { months: 0, days: 0 });
-    t.deepEqual(await followLedger(records.reader)(month), { months: 0, days: 0 });
   });
 }

@@ -1,5 +1,5 @@
 import { createKey, findKey, listKeys, rotateKey, setKeyCap } from '../../../../api/accounts/keys.ts';
-import { refundAll } from '../../../../api/billing/ledger.ts';
+import { refundVisibly } from '../../../../api/billing/ledger.ts';
 import type { Records } from '../../../../api/billing/records.ts';
 import { readUsage } from '../../../../api/billing/usage.ts';
 import { verifyLedger } from '../../../../api/billing/verify.ts';
@@ -13,7 +13,7 @@ async function rowOf(records: Records, { caller }: Tenant) {
 
 async function limit(records: Records, world: World, tenant: Tenant, cap: number | null): Promise<boolean> {
   const row = await rowOf(records, tenant);
-  return await records.transaction((rows) => setKeyCap(rows, records.store, row, cap, world.now_ms));
+  return await records.transaction((rows) => setKeyCap(rows, row, cap, world.now_ms));
 }
 
 /** Another key of the same business. */
@@ -135,7 +135,7 @@ export function keyCapsSuite(test: Register): void {
     const write = () => records.write(business_id, charge, null, world.now_ms, async () => answer);
     t.is(await write(), 'over_key_cap');
     t.is(await usedBy(records, tenant), 15);
-    await records.transaction((rows) => refundAll(rows, [charge], 'its job failed'));
+    await records.transaction((rows) => refundVisibly(rows, charge, 'its job failed'));
     t.is(await write(), answer);
     t.deepEqual((await verifyLedger(records.reader)).faults, []);
   });

@@ -1,0 +1,146 @@
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { instant, utcDate } from '../../schemas/time.ts';
+import type { Store } from '../records/database.ts';
+import { isOutage } from '../records/errors.ts';
+import type { Database } from '../records/schema.ts';
+
+/** How long counts of requests may wait: well within the second in which they are promised. */
+const NOTES_WAIT_MS = 500;
+/** A clock may be set back by an hour, not by days. */
+const DAYS_KEPT_MS = 2 * 86_400_000;
+
+interface KeyNote {
+  readonly key_id: string;
+  readonly day: string;
+  /** Requests that no charge counts. */
+  requests: number;
+  /** Epoch milliseconds. */
+  last_used_ms: number;
+}
+
+/** Counts of the requests of keys, and when each was last used: noted in memory, and written about twice a second. */
+export function openRequestCounts(store: Store) {
+  let notes = new Map<string, KeyNote>();
+  let timer: NodeJS.Timeout | null = null;
+  let writing: Promise<void> = Promise.resolve();
+
+  function add({ key_id, day, requests, last_used_ms }: KeyNote): void {
+    const name = `${key_id} ${day}`;
+    const note = notes.get(name);
+    if (note === undefined) notes.set(name, { key_id, day, requests, last_used_ms });
+    else {
+      note.requests += requests;
+      note.last_used_ms = Math.max(note.last_used_ms, last_used_ms);
+    }
+    timer ??= setTimeout(() => {
+      writing = write();
+    }, NOTES_WAIT_MS).unref();
+  }
+
+  async function write(): Promise<void> {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    // Always in the same order, so that two processes never wait for each other.
+    const batch = [...notes.values()].toSorted((a, b) => (a.key_id < b.key_id ? -1 : 1));
+    notes = new Map();
+    if (batch.length === 0) return;
+    try {
+      await store.transaction(async (rows) => {
+        for (const note of batch) await writeNote(rows, store.forKeyShare, note);
+      });
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      batch.forEach(add);
+    }
+  }
+
+  return {
+    /** A request of a key: `free` when no charge counts it. */
+    note: (key_id: string, now_ms: number, free: boolean) =>
+      add({ key_id, day: utcDate(now_ms), requests: free ? 1 : 0, last_used_ms: now_ms }),
+    /** Writes what was noted; what cannot be written then is lost. */
+    close: async () => {
+      await writing;
+      await write();
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}
+
+/** Counts for a key that is there, and stays there until the transaction ends. */
+async function writeNote(
+  rows: Transaction<Database>,
+  forKeyShare: RawBuilder<unknown>,
+  { key_id, day, requests, last_used_ms }: KeyNote,
+): Promise<void> {
+  if (requests > 0)
+    await rows
+      .insertInto('request_counts')
+      .columns(['key_id', 'day', 'requests'])
+      .expression((eb) =>
+        eb
+          .selectFrom('keys')
+          .select(['id', sql<string>`${day}`.as('day'), sql<number>`${requests}`.as('requests')])
+          .where('id', '=', key_id)
+          .modifyEnd(forKeyShare),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .columns(['key_id', 'day'])
+          .doUpdateSet((eb) => ({ requests: eb('request_counts.requests', '+', requests) })),
+      )
+      .execute();
+  const last_used_at = instant(last_used_ms);
+  await rows
+    .updateTable('keys')
+    .set({ last_used_at })
+    .where('id', '=', key_id)
+    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', last_used_at)]))
+    .execute();
+}
+
+/**
+ * Counts a request in the UTC day of its business, and says whether the day still had one: no call passes the limit, in any number of
+ * processes. While nothing can be written the request is let through, and a charge is not.
+ */
+export async function admitToday(
+  { transaction, forKeyShare }: Store,
+  business_id: string,
+  limit: number,
+  now_ms: number,
+): Promise<boolean> {
+  if (limit < 1) return false;
+  try {
+    return await transaction(async (rows) => {
+      const { numInsertedOrUpdatedRows } = await rows
+        .insertInto('request_days')
+        .columns(['business_id', 'day', 'requests'])
+        .expression((eb) =>
+          eb
+            .selectFrom('businesses')
+            .select(['id', sql<string>`${utcDate(now_ms)}`.as('day'), sql.lit(1).as('requests')])
+            .where('id', '=', business_id)
+            .modifyEnd(forKeyShare),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .columns(['business_id', 'day'])
+            .doUpdateSet((eb) => ({ requests: eb('request_days.requests', '+', 1) }))
+            .where('request_days.requests', '<', limit),
+        )
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows === 1n;
+    });
+  } catch (error) {
+    if (isOutage(error)) return true;
+    throw error;
+  }
+}
+
+/** Removes the counts of days that were over at an instant. */
+export async function sweepDays(rows: Kysely<Database>, until_ms: number): Promise<void> {
+  await rows
+    .deleteFrom('request_days')
+    .where('day', '<', utcDate(until_ms - DAYS_KEPT_MS))
+    .execute();
+}
