@@ -8,7 +8,7 @@ import {
 } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import type { Store } from './database.ts';
-import { isOutage, LockNotGiven } from './errors.ts';
+import { CommitFailed, isOutage, LockNotGiven } from './errors.ts';
 import { ALL_TABLES, type Column, type Database, isOwned, type Table, type TableName } from './schema.ts';
 
 /** How long one process waits for another that makes the tables. */
@@ -50,13 +50,19 @@ export async function migrate({ kind, name, transaction }: Store): Promise<reado
     try {
       return await transaction((rows) => migrateIn(rows, kind));
     } catch (error) {
-      if (error instanceof LockNotGiven && performance.now() < until_ms) continue;
+      if (passesByItself(error) && performance.now() < until_ms) continue;
       if (isOutage(error)) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       throw new Error(`records ${name}: are not of this version (${reason}), expected its own or none`, {
         cause: error,
       });
     }
+}
+
+/** Another process makes the tables; or a schema of another program went while Kysely read the names of all (SQLSTATE 3F000). */
+function passesByItself(error: unknown): boolean {
+  if (error instanceof LockNotGiven) return true;
+  return error instanceof CommitFailed && (error.cause as { readonly code?: unknown }).code === '3F000';
 }
 
 async function migrateIn(rows: Transaction<Database>, kind: Store['kind']): Promise<readonly string[]> {
