@@ -30,7 +30,7 @@ export interface Config {
   readonly metrics_port: number | null;
   /** Who may open the map: callers with a key, or anyone. */
   readonly viewer: Settings['HAIL_VIEWER'];
-  /** Encrypt stored secrets, the first of them what is new; null: a file under the data root. */
+  /** Encrypt stored secrets; the first encrypts new ones; null: a file under the data root. */
   readonly master_keys: readonly Buffer[] | null;
   readonly webhooks: WebhookSettings;
   /** Mail server; null: mail is put into a folder. */

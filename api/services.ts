@@ -123,7 +123,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const catalog = await openCatalog(root, storm_day_start_hour);
   opened.defer(catalog.close);
   const unreadable = catalog.unreadable();
-  // Only another release can read such a root: whoever starts the service is told at once.
+  // Only another release can read such a root: the start fails.
   if (unreadable?.path === layout.root) throw unreadable;
   if (catalog.failure() !== null) log.error({ reason: catalog.failure() }, 'Data:Open:Unavailable');
   const live = await openLive(root, catalog);

@@ -8,7 +8,7 @@ import { OTHER_WORKERS } from './legacy/variants.ts';
 import type { Services } from './services.ts';
 import { startDeliveryWorker } from './webhooks/delivery-worker.ts';
 
-/** Background work that runs as long as the service. */
+/** Background work that runs while the service does. */
 export interface Worker {
   /** Noun, for the log. */
   readonly name: string;

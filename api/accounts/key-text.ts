@@ -30,7 +30,7 @@ export function variantWordOf(variant: KeyVariant): VariantWord {
   return variant === 'earlier' ? 'legacy' : variant;
 }
 
-/** A new key. `text` is shown once; `digest` and `public_id` are what is stored. */
+/** A new key. `text` is shown once; `digest` and `public_id` are stored. */
 interface NewKeyText {
   readonly text: string;
   readonly public_id: string;

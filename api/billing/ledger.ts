@@ -118,7 +118,7 @@ async function isThere(rows: Transaction<Database>, id: string): Promise<boolean
 
 /**
  * Gives a charge back as a line of its own: an operation `<name>.refund` with a negative price, on the day of the charge, so that
- * no month ends below zero. What was charged stays as it was. That of a business that is gone went with it.
+ * no month ends below zero. The charge row is unchanged. Does nothing for a deleted business.
  */
 export async function refundVisibly(rows: Transaction<Database>, charge: Charge, reason: string): Promise<void> {
   const { business_id, credits, at_ms, operation } = charge;

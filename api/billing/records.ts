@@ -36,7 +36,7 @@ import {
 } from './ledger.ts';
 import { admitToday, openRequestCounts, sweepDays } from './requests.ts';
 
-/** How often what is over its time is removed. */
+/** How often expired rows are removed. */
 const SWEEP_EVERY_MS = 600_000;
 /** Rows of a table in one transaction, for which every other writer waits. */
 const SWEPT_AT_ONCE = 5_000;
@@ -89,7 +89,7 @@ export interface Records extends Keyring, OpenStore {
   readonly rememberCursor: (note: CursorNote) => Promise<void>;
   /** False when the database cannot be read or written now, or is damaged; asked once a second. */
   readonly health: () => Promise<boolean>;
-  /** Writes what was noted, and closes. */
+  /** Writes the noted counts, and closes. */
   readonly close: () => Promise<void>;
 }
 
@@ -109,7 +109,7 @@ export interface RecordsOptions extends RecordsSettings {
   readonly data_root: string;
   /** PostgreSQL; null: a SQLite file under the data root. */
   readonly database_url: string | null;
-  /** How long statements wait; as long as a service may where it is left out. */
+  /** How long statements wait; the waits of a service when left out. */
   readonly waits?: Waits;
 }
 

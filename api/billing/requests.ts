@@ -58,7 +58,7 @@ export function openRequestCounts(store: Store) {
     /** A request of a key: `free` when no charge counts it. */
     note: (key_id: string, now_ms: number, free: boolean) =>
       add({ key_id, day: utcDate(now_ms), requests: free ? 1 : 0, last_used_ms: now_ms }),
-    /** Writes what was noted; what cannot be written then is lost. */
+    /** Writes the noted counts; those that cannot be written then are lost. */
     close: async () => {
       await writing;
       await write();

@@ -62,7 +62,7 @@ export async function operationUsage(
   period: string,
 ): Promise<readonly OperationUsage[]> {
   const found = await monthSums(rows, business_id, period, 'operation');
-  // What was refunded whole was not used.
+  // Operations refunded in full are left out.
   return found
     .filter(({ count }) => count !== 0)
     .map(({ name, count, credits }) => ({ operation: name, count, credits, cost_per_call: credits / count }));

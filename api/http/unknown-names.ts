@@ -65,7 +65,7 @@ function unknownInList(schema: z.core.$ZodType, values: readonly unknown[]): Unk
   return null;
 }
 
-/** What was probably meant by an unknown name, or every known one, as the end of a message: `, did you mean radius_km?` */
+/** The known name nearest to an unknown one, or every known name, as the end of a message: `, did you mean radius_km?` */
 export function meantName({ path, known }: UnknownName): string {
   const name = String(path.at(-1));
   if (name === 'lng' && known.includes('lon')) return ' (use lon)';

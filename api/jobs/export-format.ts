@@ -5,7 +5,7 @@ import { timestamp } from '../../schemas/time.ts';
 import { sqlText } from '../published/duckdb.ts';
 import type { ExportRows } from './export-rows.ts';
 
-/** What is written, and where. */
+/** The rows, and the file they go to. */
 interface ExportFile {
   readonly params: ExportParams;
   readonly rows: ExportRows;
@@ -63,7 +63,7 @@ function harmless(name: string): string {
   return `CASE WHEN ${isSuspect} AND "${name}"[1] IN (${FORMULA_STARTS}) THEN '''' || "${name}" ELSE "${name}" END AS "${name}"`;
 }
 
-/** A FeatureCollection of RFC 7946, a feature a line; what is known of all rows comes before them. */
+/** A FeatureCollection of RFC 7946, a feature a line; members that hold for all rows come first. */
 function geojson(file: ExportFile, fields: readonly Column[]) {
   const { params } = file;
   const properties = fields

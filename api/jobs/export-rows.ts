@@ -24,7 +24,7 @@ export interface ExportRows {
   /** So many rows of the query go into the file, the first in its order. */
   readonly row_count: number;
   readonly truncated: boolean;
-  /** Provenance of the rows, or without any of what was looked through; null when there was nothing to look through. */
+  /** Provenance of the rows; if there are none, of the files searched; null if no file was searched. */
   readonly data_source: MixedProvenance | null;
   /** Epoch milliseconds. */
   readonly data_as_of_ms: number | null;

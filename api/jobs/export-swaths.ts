@@ -97,7 +97,7 @@ interface Line {
   readonly n: number;
 }
 
-/** Lattice rows of each tier from north, by the bound of the tier; what was filled in between scans counts, as in swaths. */
+/** Lattice rows of each tier from north, by the bound of the tier; pixels filled in between scans count, as in swaths. */
 async function footprintsOf(
   queries: Queries,
   paths: readonly string[],

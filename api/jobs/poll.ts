@@ -25,7 +25,7 @@ type PollServices = Pick<Services, 'records' | 'files_root' | 'catalog' | 'secre
 type Wanted = Pick<Job, 'business_id' | 'kind' | 'id'>;
 
 /**
- * The current state of a business's job: what is not known yet is null, and `file_url` is signed for this answer. Throws ApiError
+ * The current state of a business's job: fields not known yet are null, and `file_url` is signed for this answer. Throws ApiError
  * not_found, and DataUnavailable while the data root itself, in which the files lie, is missing.
  */
 export async function findPolled<Summary>(

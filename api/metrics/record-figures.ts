@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { deliveryPause } from '../records/delivery-pause.ts';
 import type { Database } from '../records/schema.ts';
 
-/** Rows that are counted at most: what is counted is read while calls wait for the one connection of SQLite. */
+/** Most rows that are counted: calls wait for the one connection of SQLite meanwhile. */
 export const COUNTED_MAX = 5_000;
 
 /** Numbers of the shared records. Times are epoch milliseconds of the machine's clock, or of the data clock for jobs. */

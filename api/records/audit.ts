@@ -7,7 +7,7 @@ export interface Act {
   /** Noun and verb, such as `key.rotate`. */
   readonly act: string;
   readonly business_id: string | null;
-  /** What was acted on: an id or a name. */
+  /** The object of the action: an id or a name. */
   readonly subject: string;
   readonly detail?: Readonly<Record<string, unknown>>;
 }

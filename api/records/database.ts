@@ -107,7 +107,7 @@ interface Member {
 /**
  * Transactions of one writer that share their commits, whose `fsync` is what costs: those of one turn of the event loop, and those
  * that arrive while a commit runs, form the next group. Each runs in a savepoint of its own, in order of arrival: what it throws rolls
- * back its own rows. When the commit fails, none of the group happened.
+ * back its own rows. When the commit fails, all of the group are rolled back.
  */
 function grouped(writer: Kysely<Database>): Transact {
   let waiting: Member[] = [];
@@ -122,7 +122,7 @@ function grouped(writer: Kysely<Database>): Transact {
           try {
             answers.push(await run(rows));
           } catch (error) {
-            // After some faults SQLite has rolled back everything by itself: none of the group happened.
+            // After some faults SQLite rolls back everything by itself, the whole group.
             await rows.executeQuery(ROLLBACK_TO).catch(() => {
               throw error;
             });

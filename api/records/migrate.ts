@@ -13,7 +13,7 @@ import { ALL_TABLES, type Column, type Database, isOwned, type Table, type Table
 
 /** How long one process waits for another that makes the tables. */
 const MIGRATION_WAIT_MS = 60_000;
-/** Any number will do, as long as it is always the same. */
+/** Any fixed number. */
 const MIGRATION_LOCK = sql.lit(7_241_901);
 
 /** Text sorts by code points; a counter is a primary key that counts up by itself. */

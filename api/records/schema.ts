@@ -138,7 +138,7 @@ export const TABLES = {
 
   /**
    * Rings of polygons as they were submitted, where `areas.geometry` is simplified. An area from before this table has none: it is
-   * matched by what is left of its ring.
+   * matched by the rest of its ring.
    */
   area_rings: indexed([['business_id']], {
     area_id: text(),
@@ -312,7 +312,7 @@ export const TABLES = {
     status: text<'pending' | 'done' | 'failed'>(),
     /** JSON object: the validated request. */
     params: text(),
-    /** JSON object: what was charged, so that it can be given back when the job fails. */
+    /** JSON object: the charge, for the refund when the job fails. */
     charge: text(),
     created_at: text(),
     /** Start of the last attempt; null while it waits. */

@@ -5,7 +5,7 @@ import type { Secrets } from './secrets.ts';
 export interface Signed {
   /** Path below the public address, which ends in `/v1`. */
   readonly path: string;
-  /** Whose it is: not in the address, but part of what is signed. */
+  /** Whose it is: not in the address, but part of the signed text. */
   readonly business_id: string;
 }
 

@@ -19,7 +19,7 @@ interface Area {
 
 const parsed = new WeakMap<HasGeometry, Area>();
 
-/** Polygons of a row, parsed at the first call and kept as long as the row. */
+/** Polygons of a row, parsed at the first call and kept with the row. */
 export function polygonsOf(row: HasGeometry): MultiPolygon {
   return areaOf(row).polygons;
 }

@@ -137,7 +137,7 @@ const EXPOSED = [
   'X-Credits-Charged',
 ].join(', ');
 
-/** Headers of every answer: any page may call the interface, no answer may be run or framed, and what is not charged costs nothing. */
+/** Headers of every answer: any page may call the interface, no answer may be run or framed, and an uncharged answer costs 0. */
 function commonHeaders(base_url: string): Headers {
   return {
     'Access-Control-Allow-Origin': '*',

@@ -24,7 +24,7 @@ const VERSIONS: readonly string[] = ['1.0', '1.1'];
 /** A server with the limits of the service. A connection is kept for `keep_alive_s` after an answer; each answer says so. */
 export function createHttpServer(keep_alive_s: number): Server {
   const server = createServer({
-    // With room beyond both of our own limits: what is a little too large is still read, and refused for what it is.
+    // Beyond both of our own limits: a head a little too large is still read, and refused by name.
     maxHeaderSize: HEADERS_BYTES + 2 * LONGEST_TARGET,
     headersTimeout: ARRIVAL_MS,
     requestTimeout: ARRIVAL_MS,
@@ -52,7 +52,7 @@ class UnreadableRequest extends IncomingMessage {
 
 interface ClientError extends Error {
   readonly code?: string;
-  /** What was read last, and how much of it had been understood when the error was found. */
+  /** The bytes read last, and how many of them were parsed before the error. */
   readonly rawPacket?: Buffer;
   readonly bytesParsed?: number;
 }
@@ -63,7 +63,7 @@ export type StopServing = (longest_ms: number) => Promise<void>;
 /**
  * Has the requests of a server answered by an application, at most 200 connections at once from an address that is no trusted
  * proxy. What Node cannot read is refused by the application too, in the shape of every other error, and its connection closed; a
- * connection that has sent nothing is closed without an answer. What is left `longest_ms` after the stop is cut.
+ * connection that has sent nothing is closed without an answer. Connections left `longest_ms` after the stop are cut.
  */
 export function serveApp(server: Server, app: Koa, trusted: BlockList | null): StopServing {
   const handle = app.callback();
@@ -160,7 +160,7 @@ function closeOpenly(socket: Socket): void {
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/** Target of the request that what was read last begins with; empty: none does. */
+/** Target of the request that begins in the bytes read last; empty: no request begins there. */
 function targetOf({ rawPacket }: ClientError): string {
   return /^[^\s:]+ +(\S+)/.exec(rawPacket?.toString('latin1') ?? '')?.[1] ?? '';
 }

@@ -15,7 +15,7 @@ export interface State {
   readonly address: string;
   /** context: data clock when the request was accepted, epoch milliseconds. */
   readonly now_ms: number;
-  /** context, by the path; authenticate, by the key: what is served, and the shape of the answer. */
+  /** context, by the path; authenticate, by the key: the endpoints served, and the shape of answers. */
   variant: Variant;
   /** authenticate: whose key it is. */
   caller: Caller | null;

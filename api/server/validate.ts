@@ -95,7 +95,7 @@ function parameterMessage(issue: z.core.$ZodIssue): string {
   return [issue.path.join('.'), issue.message].filter((part) => part !== '').join(' ');
 }
 
-/** `/locations/7/lat: expected number, received string`: a JSON pointer first. What was null counts as absent, and is said to be null. */
+/** `/locations/7/lat: expected number, received string`: a JSON pointer first. A null member counts as absent; the message names it null. */
 function bodyMessage(issue: z.core.$ZodIssue, body: JsonObject): string {
   const pointer = pointerOf(issue.path);
   const isNull = wasNull(holderOf(issue, body), issue.path.at(-1) ?? '');

@@ -26,7 +26,7 @@ const earlierHealth = earlier({
   },
 });
 
-/** Every endpoint of the earlier variant, in the order of its documentation; what is not here is 404 there. */
+/** Every endpoint of the earlier variant, in the order of its documentation; any other path is 404 there. */
 export const EARLIER_ENDPOINTS: readonly Endpoint[] = [
   earlierHailCurrent,
   earlierHailForecast,

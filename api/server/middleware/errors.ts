@@ -9,7 +9,7 @@ import type { Telemetry } from './telemetry.ts';
 
 const METER_RETRY_S = 5;
 
-/** The one place where a failure becomes an answer. What was set for the answer that failed is taken back. */
+/** The one place where a failure becomes an answer. Headers of the failed answer are removed. */
 export function errors(telemetry: Telemetry): Middleware {
   return async (ctx, next) => {
     try {
@@ -51,7 +51,7 @@ export function asApiError(error: unknown): ApiError {
   return new ApiError('internal_error', 'something went wrong on our side', {}, { cause: error });
 }
 
-/** The answer to a failure. Messages quote what was sent, which may hold a key in the wrong place. */
+/** The answer to a failure. Messages quote the request, which may hold a key in the wrong place. */
 export function errorAnswer(
   { code, status, message }: ApiError,
   { variant, request_id, now_ms }: Pick<State, 'variant' | 'request_id' | 'now_ms'>,

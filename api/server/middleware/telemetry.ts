@@ -68,7 +68,7 @@ function fieldsOf({ req, method, status, state }: Context, took_ms: number) {
   };
 }
 
-/** A path without percent-encoding, byte by byte: what is malformed stays, so that no encoding hides a key. */
+/** A path without percent-encoding, byte by byte: malformed bytes stay, so that no encoding hides a key. */
 function plain(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
