@@ -82,7 +82,7 @@ interface QueueReports {
   readonly troubled: (name: string, error: unknown) => void;
 }
 
-type TaskStore = Pick<Store, 'kind' | 'reader' | 'writer' | 'skipLocked'>;
+type TaskStore = Pick<Store, 'kind' | 'reader' | 'transaction' | 'skipLocked'>;
 
 /** The queue of the records. Due times and leases are those of the database's clock. */
 export function openQueue(store: TaskStore, reports: QueueReports): Queue {
@@ -208,7 +208,7 @@ class Worker {
     try {
       const tenants = await this.#tenantsInTurn();
       if (done.length === 0 && tenants.length === 0) return false;
-      const claimed = await this.#store.writer.transaction().execute(async (rows) => {
+      const claimed = await this.#store.transaction(async (rows) => {
         if (done.length > 0)
           await rows.deleteFrom('tasks').where('id', 'in', done).where('lease', '=', this.#lease).execute();
         return await this.#claim(rows, tenants);
@@ -317,7 +317,7 @@ class Worker {
     if (this.#running.size === 0) return;
     try {
       const lease_until_ms = sql<number>`${leaseClock(this.#store)} + ${this.#settings.lease_ms}`;
-      await this.#store.writer.transaction().execute(async (rows) => {
+      await this.#store.transaction(async (rows) => {
         const held = rows.updateTable('tasks').set({ lease_until_ms }).where('lease', '=', this.#lease);
         await held.where('id', 'in', [...this.#running.keys()]).execute();
       });
