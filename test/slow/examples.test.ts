@@ -96,7 +96,7 @@ const words = (printed: string) =>
 test('the list of examples names every file of the folder', (t) => {
   const named = [...README.matchAll(/\]\((\w[\w./-]+)\)/g)].map(([, name]) => name);
   const present = readdirSync(join(PROJECT, FOLDER), { withFileTypes: true })
-    .filter(({ name }) => !/^(README|.*\.svg$|__pycache__)/.test(name))
+    .filter(({ name }) => !/^(README|.*\.png$|__pycache__)/.test(name))
     .map((entry) => (entry.isDirectory() ? `${entry.name}/README.md` : entry.name));
   t.deepEqual([...new Set(named)].sort(), present.sort());
 });
