@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { BadInput } from '../../../pipeline/error.ts';
 import { decodeField, parseGrib2 } from '../../../pipeline/grib2/index.ts';
 import { gunzip } from '../../../pipeline/raw-file.ts';
@@ -29,4 +29,8 @@ try {
   if (!(error instanceof BadInput)) throw error;
   outcome = error.reason;
 }
-process.stdout.write(JSON.stringify({ outcome, peak_mb: Math.round(process.resourceUsage().maxRSS / 1000) }));
+/** Linux counts the peak of the parent into the resource usage of its child, but not into the high-water mark of its memory. */
+const STATUS = '/proc/self/status';
+const mark_kb = existsSync(STATUS) ? /VmHWM:\s*(\d+)/.exec(readFileSync(STATUS, 'utf8'))?.[1] : undefined;
+const peak_kb = Number(mark_kb ?? process.resourceUsage().maxRSS);
+process.stdout.write(JSON.stringify({ outcome, peak_mb: Math.round(peak_kb / 1000) }));
