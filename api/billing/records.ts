@@ -134,7 +134,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   opening.move(); // from here on, the caller closes the records
   let closing: Promise<void> | null = null;
 
-  /** Ends a claim under which nothing was done; where that is not possible now, as soon as it is, before its lease is over. */
+  /** Ends an unused claim; during an outage it tries again until the lease of the claim is over. */
   const endClaim = async (end: (rows: Transaction<Database>) => Promise<void>) => {
     try {
       await transaction(end);

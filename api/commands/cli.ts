@@ -97,7 +97,7 @@ export interface Desk<Settings extends RecordsConfig = RecordsConfig> {
   readonly now_ms: number;
 }
 
-/** What a command prints: one JSON object with `--json`, else lines; `aside` goes to standard error beside the lines. */
+/** Output of a command: one JSON object with `--json`, else lines; `aside` goes to standard error beside the lines. */
 export interface Printed {
   readonly json: unknown;
   readonly lines: readonly string[];

@@ -12,7 +12,7 @@ interface Point {
 }
 
 const SCAN_MS = 120_000;
-/** Storms were seen in one of so many scans: within the look-back of half an hour. */
+/** Scans in the look-back of half an hour; a storm is seen in one of them. */
 const SCANS = 15;
 const STORM_REACH_KM = 25;
 const SIZE_MM = [19, 70] as const;

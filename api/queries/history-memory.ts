@@ -122,7 +122,7 @@ export const DAY_MAX_FILE: FileView<DayMaxRows & Sized> = {
       for (let index = 0; index < square.length; index++) {
         const [name, last] = [square[index], squares.at(-1) ?? -1];
         if (name === last) continue;
-        // The table has this order. To sort a file again would take as long as to read it.
+        // The table has this order; sorting takes as much time as reading.
         if (name < last)
           throw new Error(`${path} has square ${name} after square ${last}, expected the order of its table`);
         squares.push(name);

@@ -189,7 +189,7 @@ async function scansOf(
   return wanted.map(({ key, known }) => known ?? (made.get(key) as DateScans));
 }
 
-/** Reads the files of some dates in one statement: the columns of each date, none of one without rows. */
+/** Reads the files of some dates in one statement: the columns of each date, an empty list for a date without rows. */
 async function readNumbered(
   engine: Queries,
   sql: string,
@@ -214,7 +214,8 @@ function dateScansOf(
   const order = ascending(times);
   const grids: Bbox[] = [];
   const grid = Uint8Array.from(order, (index) => {
-    const box = edges.map((edge) => edge[index] as number) as unknown as Bbox;
+    const edgeAt = (side: number) => edges[side]?.[index] as number;
+    const box: Bbox = [edgeAt(0), edgeAt(1), edgeAt(2), edgeAt(3)];
     const known = grids.findIndex((one) => one.every((edge, side) => edge === box[side]));
     return known >= 0 ? known : grids.push(box) - 1;
   });

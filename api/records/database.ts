@@ -20,7 +20,7 @@ export interface Store {
   readonly transaction: Transact;
   /** What transactions are made of. */
   readonly writer: Kysely<Database>;
-  /** Sees what is committed. */
+  /** Reads committed rows. */
   readonly reader: Kysely<Database>;
   readonly damage: Damage;
   /** Locks the rows that a SELECT found against changes until the transaction ends; empty on SQLite, which has one writer. */

@@ -137,8 +137,8 @@ export const TABLES = {
   ),
 
   /**
-   * Rings of polygons as they were submitted, where `areas.geometry` is simplified. An area from before this table has none: it is
-   * matched by the rest of its ring.
+   * Rings of polygons as they were submitted, where `areas.geometry` is simplified; other areas have no
+   * row here.
    */
   area_rings: indexed([['business_id']], {
     area_id: text(),

@@ -43,7 +43,7 @@ async function tenantOnFile(t: ExecutionContext, lock_ms = 20_000) {
     now: () => world.now_ms,
     alarm: (line) => alarms.push(line),
   });
-  t.teardown(() => records.close().catch(() => {}));
+  t.teardown(() => records.close());
   const tenant = await makeTenant(records, world, 'acme');
   await records.charge(chargeOf(tenant, 1, world));
   return { records, world, tenant, path, alarms };
