@@ -59,10 +59,14 @@ export async function migrate({ kind, name, transaction }: Store): Promise<reado
     }
 }
 
-/** Another process makes the tables; or a schema of another program went while Kysely read the names of all (SQLSTATE 3F000). */
+/** SQLSTATEs of Kysely's look at the tables of all schemas while another program drops one: schema, table or column is not there. */
+const DROPPED_MEANWHILE: readonly unknown[] = ['3F000', '42P01', '42703'];
+
+/** Another process makes the tables, or another program drops its own. */
 function passesByItself(error: unknown): boolean {
   if (error instanceof LockNotGiven) return true;
-  return error instanceof CommitFailed && (error.cause as { readonly code?: unknown }).code === '3F000';
+  const { code } = (error instanceof CommitFailed ? error.cause : error) as { readonly code?: unknown };
+  return DROPPED_MEANWHILE.includes(code);
 }
 
 async function migrateIn(rows: Transaction<Database>, kind: Store['kind']): Promise<readonly string[]> {
