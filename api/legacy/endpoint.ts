@@ -74,7 +74,7 @@ export function earlierRead<
 ): Endpoint {
   const { toCurrent, fromCurrent, asked, params = null as P, query = null as Q, body = null as B, ...outside } = own;
   const { plan, reads_dates } = serves;
-  const endpoint = readEndpoint<P, Q, B, D>({
+  const endpoint = readEndpoint<D, P, Q, B>({
     ...takenOver(serves),
     ...outside,
     ...{ params, query, body, reads_dates },
@@ -112,7 +112,7 @@ export function earlierWrite<
   const { toCurrent, fromCurrent, check, also, asked, ...outside } = own;
   const { params = null as P, query = null as Q, body = null as B } = own;
   const { idempotent, answers_secret, committed } = serves;
-  const endpoint = writeEndpoint<P, Q, B, D, unknown>({
+  const endpoint = writeEndpoint<D, P, Q, B, unknown>({
     ...takenOver(serves),
     ...outside,
     ...{ params, query, body, idempotent, answers_secret, committed },

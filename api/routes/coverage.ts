@@ -15,9 +15,7 @@ export const getCoverage = readEndpoint({
   description:
     'Radar-geometry detection-quality prior for a point in the present UTC month. It is the same for every day of the month and looks at no observation. beam_blockage is 1 until a terrain model is worked in; the note says which one is.',
   scope: 'coverage:read',
-  params: null,
   query: z.object({ lat: latitudeQuery(), lon: longitudeQuery() }),
-  body: null,
   reply: Coverage,
   example: COVERAGE_EXAMPLE,
   price: flatPrice('coverage.get', 5),

@@ -41,9 +41,7 @@ export const listEvents = readEndpoint({
   description:
     'One row per storm date on which the region had a detection of at least 19 mm, oldest first, at most 365 days. Every figure of a row counts detections of at least 19 mm, as the swaths it leads to do. Without bbox or state the region is CONUS. A pixel belongs to the state whose outline holds its centre.',
   scope: 'events:read',
-  params: null,
   query: EventsQuery,
-  body: null,
   reply: Events,
   example: EVENTS_EXAMPLE,
   price: flatPrice('events.list', 15),

@@ -31,7 +31,6 @@ export const getHailCurrent = readEndpoint({
   description:
     'One cell per place (five-character geohash, about 4.9 km) with a detection of 10 mm or more in the last 30 minutes, nearest first. A cell is a place, not a storm: for storms see GET /v1/storms. Sizes are radar estimates (MESH), not measurements on the ground.',
   scope: 'hail:read',
-  params: null,
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
@@ -40,7 +39,6 @@ export const getHailCurrent = readEndpoint({
       description: 'advanced adds radar, storm, impact and detection_quality.',
     }),
   }),
-  body: null,
   reply: HailCurrent,
   example: HAIL_CURRENT_EXAMPLE,
   priced: PRICED_BY_DETAIL,
@@ -89,7 +87,6 @@ export const getHailCurrentBatch = readEndpoint({
     'Answers for each location what GET /v1/hail/current would, in short and in the order given, for 8 credits each. One location that is wrong fails the call. With estimate=true the call is free and says what it would cost.',
   scope: 'hail:read',
   cacheable: false,
-  params: null,
   query: z.object({ estimate: booleanQuery(false, { description: 'Only say what the batch would cost.' }) }),
   body: HailBatchRequest,
   reply: HailBatchReply,

@@ -35,7 +35,6 @@ export const getHailHistory = readEndpoint({
   description:
     'One event per storm date with a detection (10 mm or more) in the radius: its largest hail. The cost follows days as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days (advanced 25, 35, 55, 80). days counts storm dates, today included. radar_gaps tells when radar did not see the point: a date without an event says nothing about those times.',
   scope: 'hail:read',
-  params: null,
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
@@ -51,7 +50,6 @@ export const getHailHistory = readEndpoint({
     limit: integerQuery({ min: 1, max: 200, default: 50, description: 'Most events; the newest are kept.' }),
     detail: enumQuery(DETAILS, 'standard', { description: 'advanced adds radar and detection_quality.' }),
   }),
-  body: null,
   reply: HailHistory,
   example: HAIL_HISTORY_EXAMPLE,
   priced: DETAILS.flatMap((detail) => BANDS.map(({ days }) => `days=${days}&detail=${detail}`)),

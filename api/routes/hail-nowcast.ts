@@ -29,13 +29,11 @@ export const getHailNowcast = readEndpoint({
   summary: 'Probability that hail strikes a point within 15, 30 and 45 minutes',
   description: `Hail of 19 mm or more within ${STRIKE_KM} km of the point at any time from now up to the lead, from all tracked storms and all hail of the newest scan. Answered only while a tracked storm, or hail of 10 mm or more in the newest scan, is in range; without them nowcast is null, because a zero would be a forecast. Hail without a track, in its first scan or too small for a storm cell, moves with the storms around it; nearest_storm is null while no tracked storm is in range, and note says why. Probabilities weigh where the hail is, where it goes if it keeps its course, how uncertain that course is, and how fast hail comes and goes; they do not foresee that small hail grows. ${fittedOn()}`,
   scope: 'hail:read',
-  params: null,
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
     radius_km: radiusQuery({ max: 50, default: 15, description: 'How near a storm or hail must be for an answer.' }),
   }),
-  body: null,
   reply: Nowcast,
   example: NOWCAST_EXAMPLE,
   price: flatPrice('hail.nowcast', 10),

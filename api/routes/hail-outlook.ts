@@ -14,7 +14,6 @@ export const getHailOutlook = readEndpoint({
   description:
     'The event is hail >= 25 mm within 40 km of the centre of a cell on one day, 12 to 12 UTC: its probability in percent on each of seven days, blended from the convective outlooks of the Storm Prediction Center and the forecast model, and from the climatology where neither speaks; for the cell whose centre is nearest, within radius_km. No hour of GET /v1/hail/forecast is likelier than its day here. The climatology is that of GET /v1/hail/risk, which is of hail within 10 km in a month, widened to 40 km and brought to one day. A day that is over is left out: an outlook that was not made anew keeps the numbers of its days and begins with a later one, and when all of its days are over nothing is covered. data_as_of tells how old it is. covered is false where no cell is near enough, and while no outlook was ever published: that is no statement that there is no hail.',
   scope: 'hail:read',
-  params: null,
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
@@ -24,7 +23,6 @@ export const getHailOutlook = readEndpoint({
       description: 'How far away the centre of the nearest cell with an outlook may be.',
     }),
   }),
-  body: null,
   reply: HailOutlook,
   example: HAIL_OUTLOOK_EXAMPLE,
   price: flatPrice('hail.outlook', 15),

@@ -43,9 +43,7 @@ export const getHailSwaths = readEndpoint({
   description:
     'Polygons of everything at or above each size bound over a storm date, from per-pixel radar estimates. Without bbox or state the region is CONUS. A tier without coverage is absent.',
   scope: 'swaths:read',
-  params: null,
   query: SwathsQuery,
-  body: null,
   reply: Swaths,
   other_replies: { [GEOJSON_TYPE]: SwathCollection },
   example: SWATHS_EXAMPLE,

@@ -34,7 +34,6 @@ export const listOutlooks = readEndpoint({
   description:
     "What the Storm Prediction Center's convective outlook of a day says of a point: category and probabilities within 25 miles, days 1 to 3 by hazard as far as the product has them (that of day 3 has one combined probability), days 4 to 8 as one combined probability. Nothing is derived. The product is the newest of its day: day 1 until it expires, day d as long as it starts more than d - 2 days ahead. Without such a product, because none was issued, it has not come, or no feed ever brought outlooks, the answer has null in all of outlook and in the three times. format=geojson answers a Feature whose geometry is the geohash cell of four characters that holds the point; the outlook is that of the point.",
   scope: 'outlooks:read',
-  params: null,
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
@@ -42,7 +41,6 @@ export const listOutlooks = readEndpoint({
     areas: booleanQuery(false, { description: 'true adds all areas of the product, to be drawn on a map.' }),
     format: enumQuery(['json', 'geojson'], 'json', { description: 'geojson answers a Feature.' }),
   }),
-  body: null,
   reply: SpcOutlookAnswer,
   other_replies: { [GEOJSON_TYPE]: SpcOutlookFeature },
   example: SPC_OUTLOOK_EXAMPLE,

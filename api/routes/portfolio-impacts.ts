@@ -28,13 +28,11 @@ export const getPortfolioImpacts = readEndpoint({
     'Every location of the business with a detection (10 mm or more) of the storm date within one mile, measured to the edge of the pixel. Locations without one are left out: radar_gaps tells of which of them radar saw too little.',
   scope: 'portfolio:read',
   cacheable: false,
-  params: null,
   query: z.object({
     date: dateQuery({ required: true, description: 'Storm date.' }),
     limit: integerQuery({ ...PAGE, description: 'Impacts per page.' }),
     cursor: cursorQuery(),
   }),
-  body: null,
   reply: PortfolioImpacts,
   example: PORTFOLIO_IMPACTS_EXAMPLE,
   price: flatPrice('portfolio.impacts', 20),

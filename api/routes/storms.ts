@@ -33,14 +33,12 @@ export const listStorms = readEndpoint({
   description:
     'Storm cells that at least two scans saw and whose track goes on, as the newest scan that saw them shows them, nearest first. A storm leaves the list with the scan that ends or merges its track, however short ago that was; lookback_minutes is how long ago a track that goes on may have been seen, which counts when no scans arrive. A storm that the newest scan missed stays listed for a scan or two, with the older scan_time that saw it. Hail that no tracked storm accounts for, in its first scan or too small for a storm cell, is not listed: note says so where the list is empty, and GET /v1/hail/current lists it. GET /v1/storms/{track_id} answers for all of them. direction_deg is the direction towards which a storm moves; meteorologists often give the direction it comes from, which differs by 180.',
   scope: 'storms:read',
-  params: null,
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
     radius_km: radiusQuery({ max: 150, default: 50 }),
     detail: DETAIL,
   }),
-  body: null,
   reply: Storms,
   example: LIST_STORMS_EXAMPLE,
   priced: PRICED_BY_DETAIL,
@@ -99,7 +97,6 @@ export const getStorm = readEndpoint({
     date: dateQuery({ description: 'Storm date, YYYY-MM-DD; default: the newest on which the track has a point.' }),
     detail: DETAIL,
   }),
-  body: null,
   reply: StormTrack,
   example: GET_STORM_EXAMPLE,
   priced: PRICED_BY_DETAIL,

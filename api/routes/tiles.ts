@@ -37,9 +37,7 @@ export const getScanTiles = readEndpoint({
   description:
     'The archives themselves are public and never change: this call only tells where they are. A frame comes about every 2 to 4 minutes.',
   scope: 'tiles:read',
-  params: null,
   query: z.object({ date: dateQuery({ description: 'Storm date; default the latest with scans.' }) }),
-  body: null,
   reply: ScanTiles,
   example: SCAN_TILES_EXAMPLE,
   price: flatPrice('tiles.scan', 3),
@@ -87,9 +85,7 @@ export const getDailyTiles = readEndpoint({
   description:
     'Swath tiers and storm tracks of a storm date in one archive, which may be redrawn during the day under the same address: respect its cache_control.',
   scope: 'tiles:read',
-  params: null,
   query: z.object({ date: dateQuery({ description: 'Storm date; default today UTC.' }) }),
-  body: null,
   reply: DailyTiles,
   example: DAILY_TILES_EXAMPLE,
   price: flatPrice('tiles.daily', 2),

@@ -19,13 +19,11 @@ export const getUsage = readEndpoint({
   description:
     'Credits, overage, operations, days and keys of one month. A call is in the next answer here. Free, and counted against the rate only.',
   scope: 'usage:read',
-  params: null,
   query: z.object({
     period,
     operations_limit: integerQuery({ min: 1, max: 100, default: 20, description: 'Operations on a page.' }),
     operations_cursor: cursorQuery({ description: 'Operation after which the page begins.' }),
   }),
-  body: null,
   reply: Usage,
   cacheable: false,
   price: () => null,
@@ -68,9 +66,7 @@ export const exportUsage = readEndpoint({
   description:
     'Every operation of one month, a row each, in name order: the complete breakdown of GET /v1/usage. Free.',
   scope: 'usage:read',
-  params: null,
   query: z.object({ period }),
-  body: null,
   reply: z.string().meta({ description: 'Rows of operation, count, credits and cost_per_call.' }),
   other_replies: { [CSV]: z.string().meta({ description: 'operation,count,credits,cost_per_call' }) },
   cacheable: false,

@@ -26,8 +26,6 @@ export const createVerification = writeEndpoint({
   description: `One event per storm date with any signal within 5 miles of the point: an echo of 5 mm or more, or a report from the ground. At most ${VERIFICATION_DAYS_MAX} days, both ends included. Equal inputs, data and methodology give equal verdicts and the same verification_hash. Nothing is stored.`,
   scope: 'verify:write',
   idempotent: true,
-  params: null,
-  query: null,
   body: VerificationRequest,
   reply: Verification,
   example: {

@@ -24,7 +24,6 @@ export const listWarnings = readEndpoint({
   description:
     'Severe Thunderstorm and Tornado Warnings of the National Weather Service, and watches and mesoscale discussions of the Storm Prediction Center, whose area holds the point or has its nearest edge within radius_km. With active=true what is in force now: nothing that has expired, was cancelled or was replaced. With active=false what was in force at some time of the last days times 24 hours, each warning once, as its last message has it. A watch without an outline is found by its bbox. A warning whose polygon is broken or absent has no known place: it is in no list and counts in unplaced_warnings. While a feed was never collected, its list lacks what it would have brought: data_as_of is null then, and note names the feed. Else data_as_of tells until when both lists are known to be complete; when a feed fails it stays behind.',
   scope: 'warnings:read',
-  params: null,
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
@@ -32,7 +31,6 @@ export const listWarnings = readEndpoint({
     active: booleanQuery(true, { description: 'false answers the history.' }),
     days: integerQuery({ min: 1, max: 30, default: 1, description: 'Days of the history, used with active=false.' }),
   }),
-  body: null,
   reply: Warnings,
   example: WARNINGS_EXAMPLE,
   price: flatPrice('warnings.list', 8),

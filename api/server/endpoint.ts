@@ -191,10 +191,10 @@ type DeclaredAs<P extends Schema, Q extends Schema, B extends Schema, R extends 
 
 /** Declares an endpoint that reads; types of its input, plan and reply are inferred. `plan` stands before `answer`. */
 export function readEndpoint<
-  P extends Schema,
-  Q extends Schema,
-  B extends Schema,
   R extends z.ZodType,
+  P extends Schema = null,
+  Q extends Schema = null,
+  B extends Schema = null,
   Planned extends ReadPlan = ReadPlan,
 >(
   endpoint: Omit<ReadEndpoint<P, Q, B, R, Planned>, 'kind' | keyof typeof READ_DEFAULTS> &
@@ -204,7 +204,13 @@ export function readEndpoint<
 }
 
 /** Declares an endpoint that writes. */
-export function writeEndpoint<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType, Ready = null>(
+export function writeEndpoint<
+  R extends z.ZodType,
+  P extends Schema = null,
+  Q extends Schema = null,
+  B extends Schema = null,
+  Ready = null,
+>(
   endpoint: Omit<WriteEndpoint<P, Q, B, R, Ready>, 'kind' | keyof typeof WRITE_DEFAULTS> &
     Partial<Pick<WriteEndpoint<P, Q, B, R, Ready>, keyof typeof WRITE_DEFAULTS>>,
 ): WriteEndpoint & DeclaredAs<P, Q, B, R> {
@@ -212,6 +218,9 @@ export function writeEndpoint<P extends Schema, Q extends Schema, B extends Sche
 }
 
 const DEFAULTS = {
+  params: null,
+  query: null,
+  body: null,
   variant: 'current',
   feature: null,
   test_key: false,

@@ -45,9 +45,7 @@ export const earlierHailHistory = earlier(
     summary: 'Storm days with hail around a point',
     description:
       'The largest hail within 25 km of each storm date with a detection, 10 mm or more, of at most 365 days. The cost follows the span as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days.',
-    params: null,
     query: Question,
-    body: null,
     reply: EarlierHistory,
     price: ({ query: { start_date, end_date } }) => historyPrice(daysBetween(start_date, end_date), 'standard'),
     plan: ({ query, edition, now_ms }) => {

@@ -27,8 +27,6 @@ export const earlierLocationRisk = earlier(
     description:
       'Climatological risk of the place, as GET /v1/hail/risk tells it, whether its hail days became more or fewer, and the last of them. The location is one of the portfolio.',
     params: z.object({ id: z.string().meta({ description: 'Id of a saved location.' }) }),
-    query: null,
-    body: null,
     reply: EarlierRisk,
     price: () => getHailRisk.price({ params: null, query: null, body: null }),
     plan: ({ now_ms, edition, services: { climatology, storm_day_start_hour } }) => {

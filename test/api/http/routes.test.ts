@@ -18,8 +18,6 @@ function endpoint(method: Endpoint['method'], path: string): Endpoint {
     description: '',
     scope: null,
     params: path.includes('{') ? z.looseObject({}) : null,
-    query: null,
-    body: null,
     cacheable: false,
     reply: z.object({ path: z.string(), params: z.looseObject({}) }),
     price: () => null,
