@@ -1,4 +1,4 @@
-import { geodesicAreaKm2 } from '../../schemas/geo/hull.ts';
+import { geodesicAreaKm2, pixelHull } from '../../schemas/geo/hull.ts';
 import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import { EVENT_MIN_MM, SIZE_BANDS } from '../../schemas/size.ts';
@@ -7,7 +7,6 @@ import type { Queries } from '../published/duckdb.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { FILES, type RegionPixels, regionFilter } from '../queries/sql.ts';
 import { countDetections } from '../queries/swaths.ts';
-import { hullOf } from '../rules/event-hull.ts';
 import { rounded } from '../rules/rounded.ts';
 import { datesOf, type ExportRows, observedOn, type RowsOf, type RowsQuestion } from './export-rows.ts';
 
@@ -65,10 +64,9 @@ async function hullsOf(queries: Queries, { edition, region }: RowsQuestion, date
   return SIZE_BANDS.flatMap(({ threshold_mm, category }) => {
     const lines = footprints.get(threshold_mm);
     if (lines === undefined) return [];
-    const ring = hullOf({
-      row: lines.map(({ row }) => row),
-      west: lines.map(({ west }) => west),
-      east: lines.map(({ east }) => east),
+    const ring = pixelHull({
+      rows: lines.flatMap(({ row }) => [row, row]),
+      cols: lines.flatMap(({ west, east }) => [west, east]),
     });
     const n_detections = at_bound.get(threshold_mm) ?? 0;
     return {

@@ -4,7 +4,7 @@ import type { Edition } from '../published/catalog.ts';
 import type { Queries, SqlParameter } from '../published/duckdb.ts';
 import type { PixelQuestion, PixelRows } from '../rules/largest-hail.ts';
 import { pixelsAround, pixelsInside } from '../rules/pixel-distance.ts';
-import type { PixelDay } from '../rules/verification.ts';
+import { PIXEL_DAY_COLUMNS, type PixelDay } from '../rules/verification.ts';
 import { FILES, selectList } from './sql.ts';
 
 /** Facts of a pixel's geohash5 place on a date: neighbours share them. */
@@ -117,18 +117,7 @@ export async function readCandidates(
   );
 }
 
-const PIXEL_DAY_SQL = boxSql(
-  selectList(dayMax, [
-    'storm_date',
-    'row',
-    'col',
-    'max_mm',
-    'max_time',
-    'first_detected',
-    'last_detected',
-    'detection_scans',
-  ] satisfies (keyof PixelDay)[]),
-);
+const PIXEL_DAY_SQL = boxSql(selectList(dayMax, PIXEL_DAY_COLUMNS));
 
 /**
  * Pixel days in the box around a question's circle, in no order: all within the radius, and others in the corners. A pixel of a

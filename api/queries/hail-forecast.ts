@@ -1,23 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { type Forecast, forecast } from '../../schemas/tables/forecast.ts';
+import { forecast } from '../../schemas/tables/forecast.ts';
 import type { CollectionEdition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import { memoize } from '../published/memoize.ts';
-import type { ForecastRow, ForecastRun } from '../rules/hail-forecast.ts';
+import { FORECAST_COLUMNS, type ForecastRow, type ForecastRun } from '../rules/hail-forecast.ts';
 import { FILES, selectList } from './sql.ts';
 
-const HOUR_COLUMNS = [
-  'valid_time',
-  'hail_probability',
-  'estimated_size_mm',
-  'risk_category',
-  'risk_score',
-  'model',
-  'run_time',
-  'data_source',
-] as const satisfies readonly (keyof Forecast)[];
-
-const HOURS_SQL = `SELECT ${selectList(forecast, HOUR_COLUMNS)} FROM ${FILES} WHERE geohash4 = $2 ORDER BY valid_time`;
+const HOURS_SQL = `SELECT ${selectList(forecast, FORECAST_COLUMNS)} FROM ${FILES} WHERE geohash4 = $2 ORDER BY valid_time`;
 const NEWEST_RUN_SQL = `SELECT model, run_time, data_source FROM ${FILES} ORDER BY run_time DESC, model LIMIT 1`;
 
 /** Newest run of the files that were asked for last, by their paths: it takes a look at every row. */

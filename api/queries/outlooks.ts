@@ -1,29 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
+import { spcOutlooks } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
 import type { CollectionEdition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import { memoize } from '../published/memoize.ts';
-import type { OutlookArea } from '../rules/outlook.ts';
+import { OUTLOOK_COLUMNS, type OutlookArea } from '../rules/outlook.ts';
 import { FILES, selectList } from './sql.ts';
 
-const COLUMNS = [
-  'forecast_date',
-  'day',
-  'hazard',
-  'part',
-  'label',
-  'probability_pct',
-  'issue_time',
-  'valid_time',
-  'expire_time',
-  'fetched_at',
-  'is_complete',
-  'geometry',
-  'data_source',
-] as const satisfies readonly (keyof SpcOutlook)[];
-
-const AREAS_SQL = `SELECT ${selectList(spcOutlooks, COLUMNS)} FROM ${FILES} ORDER BY ${spcOutlooks.order}`;
+const AREAS_SQL = `SELECT ${selectList(spcOutlooks, OUTLOOK_COLUMNS)} FROM ${FILES} ORDER BY ${spcOutlooks.order}`;
 /** By paths: the months of the moment, and those that were replaced last. Their outlines are parsed once as well. */
 const areas = new LRUCache<string, Promise<readonly OutlookArea[]>>({ max: 2 });
 

@@ -11,8 +11,7 @@ import type { CollectionEdition, Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import type { Terrain } from '../published/terrain.ts';
 import { qualityAt } from '../rules/detection-quality.ts';
-import { pixelsAround } from '../rules/pixel-distance.ts';
-import { pixelKey } from '../rules/portfolio-impacts.ts';
+import { pixelKey, pixelsAround } from '../rules/pixel-distance.ts';
 import { radarGapsOf } from '../rules/radar-coverage.ts';
 import { rounded } from '../rules/rounded.ts';
 import {

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { COVERAGE_EXAMPLE, Coverage } from '../../schemas/resources/coverage.ts';
 import { latitudeQuery, longitudeQuery } from '../http/decode.ts';
-import { qualityAt, qualityNote } from '../rules/detection-quality.ts';
-import { monthOfYear } from '../rules/place-quality.ts';
+import { monthOfYear, qualityAt, qualityNote } from '../rules/detection-quality.ts';
 import { roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 

@@ -11,7 +11,7 @@ import { forEachInChunks } from '../http/event-loop.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { type DayHail, dayHail } from '../queries/history.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
-import { monthOfYear, pixelQuality } from '../rules/place-quality.ts';
+import { monthOfYear, pixelQuality } from '../rules/detection-quality.ts';
 import { radarBlock } from '../rules/radar-block.ts';
 import { radarGapsOf } from '../rules/radar-coverage.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';

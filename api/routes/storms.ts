@@ -17,7 +17,7 @@ import type { LiveSnapshot } from '../published/live.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
 import { hailNow, hailWithoutStorm, noteOf } from '../rules/hail-in-range.ts';
-import { monthOfYear } from '../rules/place-quality.ts';
+import { monthOfYear } from '../rules/detection-quality.ts';
 import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';

@@ -5,6 +5,7 @@ import type { Ring } from '../../schemas/geo/rings.ts';
 import { ANSWERED_POSITIONS_MAX, SUBMITTED_POSITIONS_MAX } from '../../schemas/resources/area.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { shown } from '../http/decode.ts';
+import { boxOf } from './areas.ts';
 import { conusFault } from './conus-fault.ts';
 import { counterClockwise, fromMicroRing, isFlat, toMicroRing } from './geo/micro-ring.ts';
 import { selfContact } from './geo/self-contact.ts';
@@ -110,7 +111,7 @@ export function polygonShape(submitted: Ring): AreaShape | GeometryFault {
     ring: thinned === whole ? exact : fromMicroRing(thinned),
     submitted: thinned === whole ? null : exact,
     point: null,
-    bbox: boxOf(exact),
+    bbox: boxOf([[exact]]),
     centroid_geohash4: geohash(centroid.lat, centroid.lon, 4),
     area_sq_mi: geodesicAreaKm2(submitted) / SQ_KM_PER_SQ_MI,
   };
@@ -122,13 +123,6 @@ function isPosition(value: unknown): value is [number, number] {
     (value.length === 2 || value.length === 3) &&
     value.every((part) => typeof part === 'number' && Number.isFinite(part))
   );
-}
-
-function boxOf(ring: Ring): Bbox {
-  const along = (axis: 0 | 1) => ring.map((position) => position[axis]);
-  const least = (values: readonly number[]) => values.reduce((a, b) => Math.min(a, b));
-  const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b));
-  return [least(along(0)), least(along(1)), most(along(0)), most(along(1))];
 }
 
 function wordFor(type: unknown): string {

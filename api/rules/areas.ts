@@ -1,3 +1,4 @@
+import { bbox } from '@turf/bbox';
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
@@ -13,23 +14,30 @@ export interface HasGeometry {
 }
 
 interface Area {
-  readonly polygons: MultiPolygon;
-  readonly box: Bbox;
+  readonly type: 'MultiPolygon';
+  readonly coordinates: MultiPolygon;
+  readonly bbox: [west: number, south: number, east: number, north: number];
 }
 
 const parsed = new WeakMap<HasGeometry, Area>();
 
 /** Polygons of a row, parsed at the first call and kept with the row. */
 export function polygonsOf(row: HasGeometry): MultiPolygon {
-  return areaOf(row).polygons;
+  return areaOf(row).coordinates;
 }
 
 /** True when a point lies in the area of a row or on its edge, not in a hole of it. */
-export function holds(row: HasGeometry, point: Position): boolean {
-  const { polygons, box } = areaOf(row);
-  const [west, south, east, north] = box;
-  if (point.lon < west || point.lon > east || point.lat < south || point.lat > north) return false;
-  return isInside(polygons, point);
+export function holds(row: HasGeometry, { lat, lon }: Position): boolean {
+  return booleanPointInPolygon([lon, lat], areaOf(row));
+}
+
+function areaOf(row: HasGeometry): Area {
+  const known = parsed.get(row);
+  if (known !== undefined) return known;
+  const coordinates = multiPolygonFromWkt(row.geometry);
+  const area: Area = { type: 'MultiPolygon', coordinates, bbox: [...boxOf(coordinates)] };
+  parsed.set(row, area);
+  return area;
 }
 
 /**
@@ -42,7 +50,7 @@ export function isWithin(polygons: MultiPolygon, point: Position, radius_km: num
     roughDistanceKm(point, { lat, lon }) < surely_km;
   return (
     polygons.flat(2).some(isVertexWithin) ||
-    isInside(polygons, point) ||
+    booleanPointInPolygon([point.lon, point.lat], { type: 'MultiPolygon', coordinates: polygons }) ||
     edgesOf(polygons).some((edge) => isEdgeWithin(edge, point, radius_km))
   );
 }
@@ -52,33 +60,16 @@ export function boxesMeet(a: Bbox, b: Bbox): boolean {
   return a[0] <= b[2] && a[2] >= b[0] && a[1] <= b[3] && a[3] >= b[1];
 }
 
-function areaOf(row: HasGeometry): Area {
-  const known = parsed.get(row);
-  if (known !== undefined) return known;
-  const polygons = multiPolygonFromWkt(row.geometry);
-  const area = { polygons, box: boxOf(polygons) };
-  parsed.set(row, area);
-  return area;
+/** The smallest box around polygons. */
+export function boxOf(coordinates: MultiPolygon): Bbox {
+  return bbox({ type: 'MultiPolygon', coordinates }) as [number, number, number, number];
 }
 
-function boxOf(polygons: MultiPolygon): Bbox {
-  const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const [lon = Number.NaN, lat = Number.NaN] of polygons.flat(2)) {
-    box[0] = Math.min(box[0], lon);
-    box[1] = Math.min(box[1], lat);
-    box[2] = Math.max(box[2], lon);
-    box[3] = Math.max(box[3], lat);
-  }
-  return box;
-}
+/** A side of a ring. */
+export type Edge = readonly [from: readonly number[], to: readonly number[]];
 
-function isInside(polygons: MultiPolygon, { lat, lon }: Position): boolean {
-  return booleanPointInPolygon([lon, lat], { type: 'MultiPolygon', coordinates: polygons });
-}
-
-type Edge = readonly [from: readonly number[], to: readonly number[]];
-
-function edgesOf(polygons: MultiPolygon): Edge[] {
+/** The sides of all rings. */
+export function edgesOf(polygons: MultiPolygon): Edge[] {
   return polygons.flat().flatMap((ring) => ring.slice(1).map((to, index): Edge => [ring[index] as number[], to]));
 }
 

@@ -1,23 +1,12 @@
-import type { DamageWord } from '../../schemas/resources/hail-cell.ts';
+import { type DamageWord, ROOF_DAMAGE_WORDS } from '../../schemas/resources/hail-cell.ts';
 
 /** Sizes from which damage is possible, likely and severe, mm. */
-const ROOF_MM = { possible: 25, likely: 38, severe: 63 } as const;
-const VEHICLE_MM = { possible: 19, likely: 25, severe: 38 } as const;
+const DAMAGE_FROM_MM = { roof: [25, 38, 63], vehicle: [19, 25, 38] } as const;
 
-/** Possible damage to a roof by hail of a size. */
-export function roofDamage(size_mm: number): DamageWord {
-  return word(size_mm, ROOF_MM);
-}
-
-/** Possible damage to a vehicle by hail of a size. */
-export function vehicleDamage(size_mm: number): DamageWord {
-  return word(size_mm, VEHICLE_MM);
-}
-
-function word(size_mm: number, from: Readonly<Record<Exclude<DamageWord, 'none'>, number>>): DamageWord {
-  if (size_mm >= from.severe) return 'severe';
-  if (size_mm >= from.likely) return 'likely';
-  return size_mm >= from.possible ? 'possible' : 'none';
+/** Possible damage by hail of a size. */
+export function damageWord(size_mm: number, to: keyof typeof DAMAGE_FROM_MM): DamageWord {
+  const step = DAMAGE_FROM_MM[to].filter((from_mm) => size_mm >= from_mm).length;
+  return ROOF_DAMAGE_WORDS[step] as DamageWord;
 }
 
 /** Fall speed of a stone, m/s: 11.45 sqrt(D), D in cm (relation used with POSH and kinetic energy). */

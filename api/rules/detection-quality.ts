@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
@@ -30,27 +31,47 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
     freezing_level_km,
     blockage: terrain?.blocked,
   });
-  const { sample_coverage, beam_blockage, dual_pol_availability } = block.components;
+  const { components, nearest_radar } = block;
   return {
     covered: covered && isOnLattice(position),
     block: {
       ...block,
       components: {
-        sample_coverage: rounded(sample_coverage, 3),
-        beam_blockage: rounded(beam_blockage, 3),
-        dual_pol_availability: rounded(dual_pol_availability, 3),
+        sample_coverage: rounded(components.sample_coverage, 3),
+        beam_blockage: rounded(components.beam_blockage, 3),
+        dual_pol_availability: rounded(components.dual_pol_availability, 3),
       },
-      nearest_radar: block.nearest_radar && {
-        id: block.nearest_radar.id,
-        distance_km: rounded(block.nearest_radar.distance_km, 2),
+      nearest_radar: nearest_radar && {
+        id: nearest_radar.id,
+        distance_km: rounded(nearest_radar.distance_km, 2),
       },
     },
   };
 }
 
+/** Most blocks kept by terrain: a block takes 0.2 ms, and one answer may need hundreds. */
+const KEPT_MAX = 20_000;
+const NO_TERRAIN = {};
+const kept = new WeakMap<object, LRUCache<string, DetectionQualityBlock>>();
+
+/** Detection-quality block at the centre of a pixel. */
+export function pixelQuality(position: Position, month: number, terrain: Blockage | null): DetectionQualityBlock {
+  const blocks = kept.get(terrain ?? NO_TERRAIN) ?? new LRUCache({ max: KEPT_MAX });
+  kept.set(terrain ?? NO_TERRAIN, blocks);
+  const key = `${position.lat} ${position.lon} ${month}`;
+  const block = blocks.get(key) ?? qualityAt(position, month, terrain).block;
+  blocks.set(key, block);
+  return block;
+}
+
+/** Month of the year, 1 to 12, of an instant. */
+export function monthOfYear(time_ms: number): number {
+  return new Date(time_ms).getUTCMonth() + 1;
+}
+
 /** Note that explains the index, its terrain model, and why a place off the lattice is not covered. */
-export function qualityNote(terrain: TerrainModel | null, isReached = true, isOn = true): string {
-  if (!isOn) return `${qualityNote(terrain, isReached)} ${OFF_LATTICE}`;
+export function qualityNote(terrain: TerrainModel | null, isReached: boolean, isOn: boolean): string {
+  if (!isOn) return `${qualityNote(terrain, isReached, true)} ${OFF_LATTICE}`;
   const prior = 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ';
   if (!isReached) return `${prior}No radar lies within 230 km: nothing is sampled.`;
   if (terrain === null) return `${prior}No terrain model is loaded: beam_blockage is 1.`;

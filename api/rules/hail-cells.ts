@@ -5,8 +5,8 @@ import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { Found, LiveSnapshot, Place } from '../published/live.ts';
-import { hailDuration, kineticEnergy, type LowestEcho, roofDamage, terminalVelocity, vehicleDamage } from './damage.ts';
-import { monthOfYear, pixelQuality } from './place-quality.ts';
+import { damageWord, hailDuration, kineticEnergy, type LowestEcho, terminalVelocity } from './damage.ts';
+import { monthOfYear, pixelQuality } from './detection-quality.ts';
 import { radarBlock } from './radar-block.ts';
 import { rounded } from './rounded.ts';
 
@@ -148,8 +148,8 @@ function impactBlock(
     kinetic_energy_j_m2: rounded(kineticEnergy(echoes), 1),
     terminal_velocity_m_s: rounded(terminalVelocity(estimated_size_mm), 1),
     swath_area_km2: rounded(swath_area_km2, 1),
-    roof_damage_potential: roofDamage(estimated_size_mm),
-    vehicle_damage_potential: vehicleDamage(estimated_size_mm),
+    roof_damage_potential: damageWord(estimated_size_mm, 'roof'),
+    vehicle_damage_potential: damageWord(estimated_size_mm, 'vehicle'),
   };
 }
 

@@ -15,15 +15,20 @@ import { rounded, roundedPosition } from './rounded.ts';
 /** A run of a model, and its source. */
 export type ForecastRun = Pick<Forecast, 'model' | 'run_time' | 'data_source'>;
 /** Columns that the answer for an hour needs. */
-export type ForecastRow = ForecastRun &
-  Pick<Forecast, 'valid_time' | 'hail_probability' | 'estimated_size_mm' | 'risk_category' | 'risk_score'>;
+export const FORECAST_COLUMNS = [
+  'valid_time',
+  'hail_probability',
+  'estimated_size_mm',
+  'risk_category',
+  'risk_score',
+  'model',
+  'run_time',
+  'data_source',
+] as const satisfies readonly (keyof Forecast)[];
+export type ForecastRow = Pick<Forecast, (typeof FORECAST_COLUMNS)[number]>;
 
 /** Rows that end after now and at most `hours` later; the running hour is the first. */
-export function hoursAhead<Row extends Pick<Forecast, 'valid_time'>>(
-  rows: readonly Row[],
-  now_ms: number,
-  hours: number,
-): Row[] {
+export function hoursAhead(rows: readonly ForecastRow[], now_ms: number, hours: number): ForecastRow[] {
   return rows.filter(({ valid_time }) => valid_time > now_ms && valid_time <= now_ms + hours * MS_PER_HOUR);
 }
 

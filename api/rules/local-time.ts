@@ -21,9 +21,6 @@ export interface LocalTime {
 /** Zones of the open sea, without civil time: `Etc/GMT+9`. */
 const AT_SEA = /^Etc\//;
 
-/** Most instants that are remembered. */
-const KNOWN_MAX = 5000;
-
 /** Civil time at a place, daylight saving time included; null far out at sea, which has UTC alone. */
 export function localTimeAt({ lat, lon }: Position): LocalTime | null {
   const zone = timeZoneName(lat, lon);
@@ -38,23 +35,16 @@ export function localTimeAt({ lat, lon }: Position): LocalTime | null {
     hour12: true,
     timeZoneName: 'short',
   });
-  const read = (time_ms: number): LocalInstant => {
-    const parts = new Map(format.formatToParts(time_ms).map(({ type, value }) => [type, value]));
-    const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? '';
-    return {
-      date: `${part('year')}-${part('month')}-${part('day')}`,
-      clock: `${part('hour')}:${part('minute')} ${part('dayPeriod') === 'AM' ? 'a.m.' : 'p.m.'}`,
-      abbreviation: part('timeZoneName'),
-    };
-  };
-  // Formatting takes 10 µs, and a document asks for most instants several times.
-  const known = new Map<number, LocalInstant>();
   return {
     zone,
     at: (time_ms) => {
-      const instant = known.get(time_ms) ?? read(time_ms);
-      if (known.size < KNOWN_MAX) known.set(time_ms, instant);
-      return instant;
+      const parts = new Map(format.formatToParts(time_ms).map(({ type, value }) => [type, value]));
+      const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? '';
+      return {
+        date: `${part('year')}-${part('month')}-${part('day')}`,
+        clock: `${part('hour')}:${part('minute')} ${part('dayPeriod') === 'AM' ? 'a.m.' : 'p.m.'}`,
+        abbreviation: part('timeZoneName'),
+      };
     },
   };
 }

@@ -11,22 +11,22 @@ import { MS_PER_DAY } from '../../schemas/time.ts';
 import { holds } from './areas.ts';
 
 /** Columns of an outlook area that an answer needs. */
-export type OutlookArea = Pick<
-  SpcOutlook,
-  | 'forecast_date'
-  | 'day'
-  | 'hazard'
-  | 'part'
-  | 'label'
-  | 'probability_pct'
-  | 'issue_time'
-  | 'valid_time'
-  | 'expire_time'
-  | 'fetched_at'
-  | 'is_complete'
-  | 'geometry'
-  | 'data_source'
->;
+export const OUTLOOK_COLUMNS = [
+  'forecast_date',
+  'day',
+  'hazard',
+  'part',
+  'label',
+  'probability_pct',
+  'issue_time',
+  'valid_time',
+  'expire_time',
+  'fetched_at',
+  'is_complete',
+  'geometry',
+  'data_source',
+] as const satisfies readonly (keyof SpcOutlook)[];
+export type OutlookArea = Pick<SpcOutlook, (typeof OUTLOOK_COLUMNS)[number]>;
 
 /** Days of the outlook with one combined probability and no category. */
 export const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;

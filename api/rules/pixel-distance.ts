@@ -8,7 +8,7 @@ import type { Position } from '../../schemas/geo/position.ts';
  * and western edges the foot of the geodesic lies off that parallel by a quarter of a metre at 1.6 km; the distance differs
  * by less than 0.1 mm.
  */
-export function nearestInPixel({ lat, lon }: Position, row: number, col: number): Position {
+function nearestInPixel({ lat, lon }: Position, row: number, col: number): Position {
   const half_deg = LATTICE.step / 2;
   return {
     lat: Math.min(Math.max(lat, rowLat(row) - half_deg), rowLat(row) + half_deg),
@@ -28,7 +28,7 @@ export function pixelDistanceM(position: Position, row: number, col: number): nu
  * latitude. Between 20 and 60 degrees within 0.1 mm of the geodesic up to 2 km, 1 mm up to 5 km: enough
  * for all distances but those next to a bound.
  */
-export function shortDistanceM(a: Position, b: Position): number {
+function shortDistanceM(a: Position, b: Position): number {
   const sine = Math.sin(((a.lat + b.lat) / 2) * RAD_PER_DEG);
   const w2 = 1 - WGS84_E2 * sine * sine;
   const across_m = (1000 * WGS84_A_KM) / Math.sqrt(w2);
@@ -36,6 +36,11 @@ export function shortDistanceM(a: Position, b: Position): number {
   const north_m = (b.lat - a.lat) * RAD_PER_DEG * along_m;
   const east_m = (b.lon - a.lon) * RAD_PER_DEG * across_m * Math.sqrt(1 - sine * sine);
   return Math.sqrt(north_m * north_m + east_m * east_m);
+}
+
+/** One number for a lattice row and column. */
+export function pixelKey(row: number, col: number): number {
+  return row * LATTICE.cols + col;
 }
 
 /** Rows and columns of the lattice, both ends included. */
@@ -83,9 +88,4 @@ export function boundedDistanceM(position: Position, row: number, col: number, b
   for (const bound_m of bounds_m)
     if (Math.abs(short_m - bound_m) <= CLOSE_CALL_M) return pixelDistanceM(position, row, col);
   return short_m;
-}
-
-/** True when a pixel's rectangle lies within a distance of a position, the bound included; up to 20 km. */
-export function isPixelWithin(position: Position, row: number, col: number, radius_m: number): boolean {
-  return boundedDistanceM(position, row, col, [radius_m]) <= radius_m;
 }

@@ -1,5 +1,4 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import {
   IMPACT_RADIUS_MI,
@@ -9,24 +8,18 @@ import {
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { forEachInChunks } from '../http/event-loop.ts';
 import { qualityAt } from './detection-quality.ts';
-import { nearestInPixel, pixelDistanceM, pixelsAround, shortDistanceM } from './pixel-distance.ts';
+import { boundedDistanceM, pixelDistanceM, pixelKey, pixelsAround } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
 import { rounded } from './rounded.ts';
 
 export const IMPACT_RADIUS_M = IMPACT_RADIUS_MI * METRES_PER_MILE;
 
-/** Distances this near the radius are measured exactly, m. */
-const CLOSE_CALL_M = 0.1;
 /** Locations per chunk, after which other requests may run: about 3 ms. */
 const CHUNK = 500;
 /** Confidences per chunk, after which other requests may run: about 5 ms. */
 const CONFIDENCES = 50;
 
-/** Fields of a location that an impact needs. */
-interface Asset extends Position {
-  readonly id: string;
-  readonly name: string;
-}
+type Asset = Position & Readonly<Record<'id' | 'name', string>>;
 
 /** Hail of one storm date at a pixel. */
 export interface PixelHail {
@@ -39,8 +32,8 @@ export interface PixelHail {
 export type HailPixels = ReadonlyMap<number, PixelHail>;
 
 /** Hail within a mile of a location. */
-interface Impact<Location> {
-  readonly location: Location;
+interface Impact {
+  readonly location: Asset;
   /** Distance to the nearest pixel's rectangle, 0 inside it. */
   readonly nearest_m: number;
   readonly max_mm: number;
@@ -48,17 +41,9 @@ interface Impact<Location> {
   readonly detections: number;
 }
 
-/** One number for a lattice row and column. */
-export function pixelKey(row: number, col: number): number {
-  return row * LATTICE.cols + col;
-}
-
 /** Impacts of all locations that have one, in the order of the locations. */
-export async function findImpacts<Location extends Position>(
-  locations: readonly Location[],
-  pixels: HailPixels,
-): Promise<Impact<Location>[]> {
-  const impacts: Impact<Location>[] = [];
+export async function findImpacts(locations: readonly Asset[], pixels: HailPixels): Promise<Impact[]> {
+  const impacts: Impact[] = [];
   if (pixels.size === 0) return impacts;
   await forEachInChunks(locations, CHUNK, (location) => {
     const impact = impactOf(location, pixels);
@@ -68,7 +53,7 @@ export async function findImpacts<Location extends Position>(
 }
 
 /** Hail within a mile of one location, measured to the pixels' rectangles, the mile included; null without any. */
-export function impactOf<Location extends Position>(location: Location, pixels: HailPixels): Impact<Location> | null {
+function impactOf(location: Asset, pixels: HailPixels): Impact | null {
   const { row0, row1, col0, col1 } = pixelsAround(location, IMPACT_RADIUS_M);
   let nearest = { row: 0, col: 0, distance_m: Number.POSITIVE_INFINITY };
   let max_mm = 0;
@@ -77,8 +62,8 @@ export function impactOf<Location extends Position>(location: Location, pixels: 
     for (let col = col0; col <= col1; col++) {
       const pixel = pixels.get(pixelKey(row, col));
       if (pixel === undefined) continue;
-      const distance_m = shortDistanceM(location, nearestInPixel(location, row, col));
-      if (!withinRadius(location, row, col, distance_m)) continue;
+      const distance_m = boundedDistanceM(location, row, col, [IMPACT_RADIUS_M]);
+      if (distance_m > IMPACT_RADIUS_M) continue;
       if (distance_m < nearest.distance_m) nearest = { row, col, distance_m };
       max_mm = Math.max(max_mm, pixel.max_mm);
       detections += pixel.detections;
@@ -87,17 +72,12 @@ export function impactOf<Location extends Position>(location: Location, pixels: 
   return { location, nearest_m: pixelDistanceM(location, nearest.row, nearest.col), max_mm, detections };
 }
 
-function withinRadius(location: Position, row: number, col: number, distance_m: number): boolean {
-  if (Math.abs(distance_m - IMPACT_RADIUS_M) > CLOSE_CALL_M) return distance_m <= IMPACT_RADIUS_M;
-  return pixelDistanceM(location, row, col) <= IMPACT_RADIUS_M;
-}
-
 /**
  * A page of impacts in ascending order of id: those after the cursor, and the cursor of the next page. `date` gives the month
  * for the freezing level, `terrain` the beams that terrain blocks.
  */
 export async function impactsPage(
-  impacts: readonly Impact<Asset>[],
+  impacts: readonly Impact[],
   date: string,
   cursor: string | null,
   limit: number,
@@ -113,7 +93,7 @@ export async function impactsPage(
 
 /** Confidence without ground reports: nothing is corroborated. */
 function resourceOf(
-  { location, nearest_m, max_mm, detections }: Impact<Asset>,
+  { location, nearest_m, max_mm, detections }: Impact,
   date: string,
   terrain: Blockage | null,
 ): PortfolioImpact {

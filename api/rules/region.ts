@@ -14,7 +14,8 @@ export interface Region {
   readonly runs: PixelRuns | null;
 }
 
-const CONUS_BOX: Bbox = [CONUS.west, CONUS.south, CONUS.east, CONUS.north];
+/** CONUS as the interface defines it. */
+export const CONUS_BOX: Bbox = [CONUS.west, CONUS.south, CONUS.east, CONUS.north];
 
 /**
  * Region of a question: a box, a state by its USPS code, or without either the whole of CONUS. A box is clipped to CONUS;

@@ -1,7 +1,6 @@
-import type { FeedState } from '../../schemas/collections.ts';
-import type { Provenance } from '../../schemas/provenance.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
+import type { Edition } from '../published/catalog.ts';
 
 /** A product comes about every two minutes and is published within five; twice that is late. */
 const STALE_AFTER_S = 600;
@@ -14,15 +13,7 @@ type Ingest = Health['components']['ingest'];
 const LATE_AFTER_PAUSES = 3;
 
 /** State of the feeds behind the published data. */
-export interface Feeds {
-  /** Provenance of the newest data. */
-  readonly newest_provenance: Provenance | null;
-  readonly newest_scan_ms: number | null;
-  /** Time of the newest file of each product, epoch milliseconds. */
-  readonly feeds: ReadonlyMap<string, number>;
-  /** Feeds other than the scans, including those that never delivered. */
-  readonly feedStates: readonly FeedState[];
-}
+export type Feeds = Pick<Edition, 'newest_provenance' | 'newest_scan_ms' | 'feeds' | 'feedStates'>;
 
 /**
  * How fresh the published data and each of their feeds are at an instant; without any they are stale. One late feed is enough

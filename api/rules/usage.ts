@@ -14,7 +14,7 @@ export function creditBalance(
   plan: CreditPlan,
   used: number,
   cap: number | null,
-  per_key_overrides: KeyOverride[] = [],
+  per_key_overrides: KeyOverride[],
 ): Pick<Usage, 'credits' | 'overage' | 'overage_policy'> {
   const { monthly_limit: limit, spend_cap, overage_policy, overage_rate } = plan;
   const over = limit === null ? 0 : Math.max(0, used - limit);
@@ -40,14 +40,13 @@ export function keyOverrides(
   );
 }
 
-/** Rows after the cursor, which is an exclusive bound and need not be a row; in name order (code units). */
+/** Operations after the cursor, which is an exclusive bound and need not be one; `operations` are in name order. */
 export function operationsPage(
   operations: readonly Operation[],
   cursor: string | null,
   limit: number,
 ): Usage['operations'] {
-  const sorted = operations.toSorted((a, b) => (a.operation < b.operation ? -1 : 1));
-  const after = cursor === null ? sorted : sorted.filter(({ operation }) => operation > cursor);
+  const after = operations.filter(({ operation }) => cursor === null || operation > cursor);
   const items = after.slice(0, limit);
   return {
     items,
@@ -56,10 +55,10 @@ export function operationsPage(
   };
 }
 
-/** `operation,count,credits,cost_per_call`, a row each in name order, RFC 4180. */
+/** `operation,count,credits,cost_per_call`, a row each, RFC 4180. */
 export function operationsCsv(operations: readonly Operation[]): string {
-  const rows = operations
-    .toSorted((a, b) => (a.operation < b.operation ? -1 : 1))
-    .map(({ operation, count, credits, cost_per_call }) => `${operation},${count},${credits},${cost_per_call}\r\n`);
+  const rows = operations.map(
+    ({ operation, count, credits, cost_per_call }) => `${operation},${count},${credits},${cost_per_call}\r\n`,
+  );
   return `operation,count,credits,cost_per_call\r\n${rows.join('')}`;
 }

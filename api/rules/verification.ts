@@ -19,12 +19,13 @@ import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { canonical } from '../http/canonical.ts';
 import { stormDayInWords } from './date-range.ts';
 import { OFF_LATTICE } from './detection-quality.ts';
-import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
+import { boundedDistanceM, pixelKey } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
-import { pixelKey } from './portfolio-impacts.ts';
 import type { Coverage } from './radar-coverage.ts';
 import { rounded } from './rounded.ts';
 
+/** Outer bounds of the bands, m. */
+const BANDS_M = BANDS_MI.map((miles) => miles * METRES_PER_MILE);
 export const VERIFICATION_RADIUS_M = VERIFICATION_RADIUS_MI * METRES_PER_MILE;
 /** An echo of this MESH is a signal. */
 export const SIGNAL_MIN_MM = CELL_GROW_MM;
@@ -37,16 +38,24 @@ const BAND_WEIGHTS = [1, 0.85, 0.7] as const;
 const STRONG = { size_mm: 38, detections: 3, confidence: 0.7 } as const;
 /** Smallest size, largest distance and largest time difference of a report that corroborates a detection. */
 const CORROBORATION = { size_mm: 13, distance_m: 8000, time_ms: 60 * 60_000 } as const;
+const CORROBORATED_WITHIN_M = [CORROBORATION.distance_m];
 /** Largest confidence where radars did not cover the point in more than this share of the scans. */
 const GAPS = { share: 0.25, confidence: 0.5 } as const;
 const NEAREST_REPORTS = 5;
 const NO_RADAR = 'No radar data are published for the date: reports alone speak of it.';
 
-/** A row of the day maxima: radar measurements of one pixel over a stretch of a storm date. */
-export type PixelDay = Pick<
-  DayMax,
-  'storm_date' | 'row' | 'col' | 'max_mm' | 'max_time' | 'first_detected' | 'last_detected' | 'detection_scans'
->;
+/** Columns of the day maxima: radar measurements of one pixel over a stretch of a storm date. */
+export const PIXEL_DAY_COLUMNS = [
+  'storm_date',
+  'row',
+  'col',
+  'max_mm',
+  'max_time',
+  'first_detected',
+  'last_detected',
+  'detection_scans',
+] as const satisfies readonly (keyof DayMax)[];
+export type PixelDay = Pick<DayMax, (typeof PIXEL_DAY_COLUMNS)[number]>;
 
 /** Columns of a ground report that a verdict uses. */
 export type ReportSeen = Pick<GroundReport, 'storm_date' | 'report_id' | 'source' | 'time' | 'lat' | 'lon' | 'size_mm'>;
@@ -103,53 +112,45 @@ export function signsAround<Report extends ReportSeen>(
     .map((report) => ({ ...report, distance_m: 1000 * distanceKm(point, report) }))
     .filter(({ distance_m }) => distance_m <= VERIFICATION_RADIUS_M)
     .sort((a, b) => a.distance_m - b.distance_m || (a.report_id < b.report_id ? -1 : 1));
-  const bandOf = bandsAround(point);
-  const signals = pixels.filter(({ max_mm, row, col }) => max_mm >= SIGNAL_MIN_MM && bandOf(row, col) !== null);
+  const signals = pixels.flatMap((pixel) => {
+    const band = pixel.max_mm < SIGNAL_MIN_MM ? null : bandAt(bandedDistanceM(point, pixel.row, pixel.col));
+    return band === null ? [] : [{ ...pixel, band }];
+  });
   const pixelsOf = Map.groupBy(signals, ({ storm_date }) => storm_date);
   const reportsOf = Map.groupBy(near, ({ storm_date }) => storm_date);
   return [...new Set([...pixelsOf.keys(), ...reportsOf.keys()])].sort().map((storm_date) => ({
     storm_date,
-    pixels: joined(pixelsOf.get(storm_date) ?? [], bandOf),
+    pixels: joined(pixelsOf.get(storm_date) ?? []),
     reports: reportsOf.get(storm_date) ?? [],
   }));
 }
 
-/** Index of the band of a pixel, null beyond the radius; each pixel is measured once. */
-function bandsAround(point: Position): (row: number, col: number) => number | null {
-  const known = new Map<number, number | null>();
-  return (row, col) => {
-    const key = pixelKey(row, col);
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const band = bandAt(pixelDistanceM(point, row, col));
-    known.set(key, band);
-    return band;
-  };
-}
-
 /** Index of the band of a distance, m; a bound belongs to the nearer band; null beyond the radius. */
 export function bandAt(distance_m: number): number | null {
-  const band = BANDS_MI.findIndex((outer_mi) => distance_m <= outer_mi * METRES_PER_MILE);
+  const band = BANDS_M.findIndex((outer_m) => distance_m <= outer_m);
   return band < 0 ? null : band;
 }
 
+/** Distance from a point to a pixel's rectangle, m, exact enough for its band. */
+export function bandedDistanceM(point: Position, row: number, col: number): number {
+  return boundedDistanceM(point, row, col, BANDS_M);
+}
+
 /** Pixels whose rows of several stretches are added up. */
-function joined(rows: readonly PixelDay[], bandOf: (row: number, col: number) => number | null): NearPixel[] {
+function joined(rows: readonly (PixelDay & { readonly band: number })[]): NearPixel[] {
   return [...Map.groupBy(rows, ({ row, col }) => pixelKey(row, col)).values()].map((stretches) => {
-    const { row, col } = stretches[0] as PixelDay;
+    const { row, col, band } = stretches[0] as (typeof rows)[number];
     return {
       row,
       col,
-      band: bandOf(row, col) as number,
+      band,
       max_mm: Math.max(...stretches.map(({ max_mm }) => max_mm)),
       detections: stretches.reduce((sum, { detection_scans }) => sum + detection_scans, 0),
-      known_times: stretches.flatMap(knownTimes),
+      known_times: stretches
+        .flatMap((one) => [one.detection_scans > 0 ? one.max_time : null, one.first_detected, one.last_detected])
+        .filter((time) => time !== null),
     };
   });
-}
-
-function knownTimes({ detection_scans, max_time, first_detected, last_detected }: PixelDay): number[] {
-  return [detection_scans > 0 ? max_time : null, first_detected, last_detected].filter((time) => time !== null);
 }
 
 /**
@@ -165,7 +166,7 @@ export function eventOf(signs: Signs, { hdqi, has_radar, gaps, times }: Circumst
   const { storm_date, pixels, reports } = signs;
   const bands = BANDS.map((_, band) => bandFacts(pixels.filter((pixel) => pixel.band === band)));
   const corroborated = isCorroborated(signs, times);
-  const hasGaps = gaps !== null && isOftenUncovered(gaps);
+  const hasGaps = gaps !== null && gaps.uncovered > GAPS.share * gaps.scans;
   const evidence = {
     size_mm: Math.max(...bands.map(({ max_mm }, band) => max_mm * (BAND_WEIGHTS[band] as number))),
     n_detections: bands[nearestWith(bands, ({ max_mm }) => max_mm > 0)]?.detections ?? 0,
@@ -194,7 +195,11 @@ export function eventOf(signs: Signs, { hdqi, has_radar, gaps, times }: Circumst
         distance_m: Math.round(distance_m),
       })),
     },
-    note: !has_radar ? NO_RADAR : hasGaps ? gapsNote(gaps) : null,
+    note: !has_radar
+      ? NO_RADAR
+      : hasGaps
+        ? `No radar covered the point in ${gaps.uncovered} of the ${gaps.scans} scans of the date: the confidence is at most ${GAPS.confidence}.`
+        : null,
   };
 }
 
@@ -244,7 +249,7 @@ function isCorroborated({ pixels, reports }: Signs, times: Circumstances['times'
       detected.some(
         (pixel) =>
           isSeenAround(pixel, report.time, times) &&
-          isPixelWithin(report, pixel.row, pixel.col, CORROBORATION.distance_m),
+          boundedDistanceM(report, pixel.row, pixel.col, CORROBORATED_WITHIN_M) <= CORROBORATION.distance_m,
       ),
     );
 }
@@ -258,15 +263,6 @@ function isSeenAround(
   if (known_times.some(isNear)) return true;
   if (times === 'throughout') return Math.min(...known_times) < time_ms && time_ms < Math.max(...known_times);
   return times?.get(pixelKey(row, col))?.some(isNear) ?? false;
-}
-
-/** True when no radar covered the point in more than GAPS.share of the scans. */
-function isOftenUncovered({ scans, uncovered }: Pick<Coverage, 'scans' | 'uncovered'>): boolean {
-  return uncovered > GAPS.share * scans;
-}
-
-function gapsNote({ scans, uncovered }: Pick<Coverage, 'scans' | 'uncovered'>): string {
-  return `No radar covered the point in ${uncovered} of the ${scans} scans of the date: the confidence is at most ${GAPS.confidence}.`;
 }
 
 /**

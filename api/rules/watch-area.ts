@@ -1,13 +1,12 @@
-import { type Bbox, boxRing, CONUS } from '../../schemas/geo/position.ts';
+import { type Bbox, boxRing, enclosing } from '../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import type { Watch } from '../../schemas/tables/feeds.ts';
 import { type HasGeometry, polygonsOf } from './areas.ts';
 import { stateBox, usStates } from './geo/us-states.ts';
+import { CONUS_BOX } from './region.ts';
 
 /** Fields of a watch that give its area. */
 export type WatchPlace = Pick<Watch, 'areas' | 'geometry' | 'west' | 'south' | 'east' | 'north'>;
-
-const CONUS_BOX: Bbox = [CONUS.west, CONUS.south, CONUS.east, CONUS.north];
 
 /**
  * Box of a watch or discussion: that of its outline; without one, that of the states that its text names; without any, CONUS,
@@ -15,14 +14,7 @@ const CONUS_BOX: Bbox = [CONUS.west, CONUS.south, CONUS.east, CONUS.north];
  */
 export function watchBox({ areas, west, south, east, north }: WatchPlace): Bbox {
   if (west !== null && south !== null && east !== null && north !== null) return [west, south, east, north];
-  const boxes = statesIn(areas ?? '').map(stateBox);
-  if (boxes.length === 0) return CONUS_BOX;
-  return boxes.reduce((a, b) => [
-    Math.min(a[0], b[0]),
-    Math.min(a[1], b[1]),
-    Math.max(a[2], b[2]),
-    Math.max(a[3], b[3]),
-  ]);
+  return enclosing(statesIn(areas ?? '').map(stateBox)) ?? CONUS_BOX;
 }
 
 /** Area of a watch: its outline, or its box. */

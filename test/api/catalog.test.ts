@@ -9,7 +9,7 @@ import { openEngine } from '../../api/published/duckdb.ts';
 import { type Found, type Live, openLive, type Storm } from '../../api/published/live.ts';
 import { openTerrain } from '../../api/published/terrain.ts';
 import { selectList } from '../../api/queries/sql.ts';
-import { pixelQuality } from '../../api/rules/place-quality.ts';
+import { pixelQuality } from '../../api/rules/detection-quality.ts';
 import { ingestFeedFiles } from '../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { commit } from '../../pipeline/publish/commit.ts';

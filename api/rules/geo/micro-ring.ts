@@ -1,3 +1,4 @@
+import Flatbush from 'flatbush';
 import type { Ring } from '../../../schemas/geo/rings.ts';
 
 /**
@@ -41,7 +42,12 @@ export function placeOf({ x, y }: MicroRing, i: number): string {
 
 /** Positive where the way from vertex a over b to c turns left, negative to the right, 0 straight on or back. */
 export function turnOf({ x, y }: MicroRing, a: number, b: number, c: number): number {
-  return (x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a]);
+  return turnTo(x[a], y[a], x[b], y[b], x[c], y[c]);
+}
+
+/** The turn of the way from a over b to c. */
+export function turnTo(ax: number, ay: number, bx: number, by: number, cx: number, cy: number): number {
+  return (bx - ax) * (cy - ay) - (by - ay) * (cx - ax);
 }
 
 /** Order of two vertices from west, then from south. */
@@ -62,4 +68,27 @@ export function counterClockwise(ring: MicroRing): MicroRing {
   for (let i = 1; i < count; i++) if (fromWest(ring, i, least) < 0) least = i;
   const isSo = turnOf(ring, (least + count - 1) % count, least, (least + 1) % count) > 0;
   return isSo ? ring : { x: x.toReversed(), y: y.toReversed() };
+}
+
+/** A westernmost, southernmost, easternmost and northernmost vertex, the first of equals. */
+export function outermost({ x, y }: Readonly<Record<'x' | 'y', ArrayLike<number>>>): [number, number, number, number] {
+  const found: [number, number, number, number] = [0, 0, 0, 0];
+  for (let i = 1; i < x.length; i++) {
+    if (x[i] < x[found[0]]) found[0] = i;
+    if (y[i] < y[found[1]]) found[1] = i;
+    if (x[i] > x[found[2]]) found[2] = i;
+    if (y[i] > y[found[3]]) found[3] = i;
+  }
+  return found;
+}
+
+/** Index of the edges by their boxes; edge e leads from vertex e to the next. */
+export function edgeTree({ x, y }: MicroRing): Flatbush {
+  const tree = new Flatbush(x.length);
+  for (let a = 0; a < x.length; a++) {
+    const b = (a + 1) % x.length;
+    tree.add(Math.min(x[a], x[b]), Math.min(y[a], y[b]), Math.max(x[a], x[b]), Math.max(y[a], y[b]));
+  }
+  tree.finish();
+  return tree;
 }

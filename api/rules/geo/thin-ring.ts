@@ -1,6 +1,7 @@
+import FlatQueue from 'flatqueue';
 import KDBush from 'kdbush';
 import { RAD_PER_DEG } from '../../../schemas/geo/constants.ts';
-import { type MicroRing, turnOf } from './micro-ring.ts';
+import { type MicroRing, outermost, turnOf } from './micro-ring.ts';
 
 /**
  * A ring with at most `most` of its vertices, four or more. Removes the vertex whose triangle with its neighbours is smallest, one
@@ -16,142 +17,68 @@ export function thinRing(ring: MicroRing, most: number): MicroRing {
   const before = Int32Array.from(x, (_, i) => (i + count - 1) % count);
   const after = Int32Array.from(x, (_, i) => (i + 1) % count);
   const fixed = outermost(ring);
-  const vertices = vertexIndex(ring);
-  /** Number of changes of a vertex's neighbours: candidates with an older number are void. */
-  const changes = new Int32Array(count);
-  const waiting = createHeap();
-  /** Candidates by the vertex that lies in their triangle: they can go once it is gone. */
-  const held = new Map<number, Candidate[]>();
-
+  const gone = new Uint8Array(count);
+  let indexed = count;
+  let vertexInside = vertexFinder(ring, gone);
+  /** Twice the area of the triangle of each vertex, millionths of a degree squared as wide as at the equator. */
+  const areas = new Float64Array(count);
+  /** Vertices by area. An entry whose area is no longer that of its vertex is void. */
+  const smallest = new FlatQueue<number>();
+  /** Vertices by the vertex that lies in their triangle: they are offered again once it is gone. */
+  const blocked = new Map<number, number[]>();
   const offer = (vertex: number) => {
-    if (fixed.includes(vertex)) return;
-    const area =
-      Math.abs(turnOf(ring, before[vertex], vertex, after[vertex])) * Math.cos((y[vertex] / 1e6) * RAD_PER_DEG);
-    waiting.push({ vertex, area, change: changes[vertex] });
+    if (gone[vertex] === 1 || fixed.includes(vertex)) return;
+    const turn = turnOf(ring, before[vertex], vertex, after[vertex]);
+    areas[vertex] = Math.abs(turn) * Math.cos((y[vertex] / 1e6) * RAD_PER_DEG);
+    smallest.push(vertex, areas[vertex]);
   };
   for (let vertex = 0; vertex < count; vertex++) offer(vertex);
 
   for (let left = count; left > most; ) {
-    const candidate = waiting.pop();
-    if (candidate === undefined) throw new RangeError(`no vertex of ${left} can go, expected ${most} to be left`);
-    const { vertex, change } = candidate;
-    if (change !== changes[vertex]) continue;
+    const area = smallest.peekValue();
+    const vertex = smallest.pop();
+    if (vertex === undefined) throw new RangeError(`no vertex of ${left} can go, expected ${most} to be left`);
+    if (gone[vertex] === 1 || area !== areas[vertex]) continue;
     const [a, c] = [before[vertex], after[vertex]];
-    const inside = vertices.anyInside(a, vertex, c);
-    if (inside !== null) {
-      const others = held.get(inside);
-      if (others === undefined) held.set(inside, [candidate]);
-      else others.push(candidate);
+    const inside = vertexInside(a, vertex, c);
+    if (inside !== undefined) {
+      const others = blocked.get(inside);
+      if (others === undefined) blocked.set(inside, [vertex]);
+      else others.push(vertex);
       continue;
     }
-    vertices.remove(vertex);
+    gone[vertex] = 1;
     after[a] = c;
     before[c] = a;
     left -= 1;
-    changes[vertex] += 1;
-    for (const neighbour of [a, c]) {
-      changes[neighbour] += 1;
-      offer(neighbour);
+    // Hardly any of the vertices that are looked at should be gone.
+    if (2 * left < indexed) {
+      indexed = left;
+      vertexInside = vertexFinder(ring, gone);
     }
-    for (const freed of held.get(vertex) ?? []) if (freed.change === changes[freed.vertex]) waiting.push(freed);
-    held.delete(vertex);
+    for (const one of [a, c, ...(blocked.get(vertex) ?? [])]) offer(one);
   }
-
   const kept = [fixed[0]];
   for (let vertex = after[fixed[0]]; vertex !== fixed[0]; vertex = after[vertex]) kept.push(vertex);
   return { x: Float64Array.from(kept, (vertex) => x[vertex]), y: Float64Array.from(kept, (vertex) => y[vertex]) };
 }
 
-interface Candidate {
-  readonly vertex: number;
-  /** Twice the area of the triangle with its neighbours, millionths of a degree squared as wide as at the equator. */
-  readonly area: number;
-  readonly change: number;
-}
-
-/** A westernmost, southernmost, easternmost and northernmost vertex. */
-function outermost({ x, y }: MicroRing): [number, number, number, number] {
-  const found: [number, number, number, number] = [0, 0, 0, 0];
-  for (let i = 1; i < x.length; i++) {
-    if (x[i] < x[found[0]]) found[0] = i;
-    if (y[i] < y[found[1]]) found[1] = i;
-    if (x[i] > x[found[2]]) found[2] = i;
-    if (y[i] > y[found[3]]) found[3] = i;
-  }
-  return found;
-}
-
-/** Finds vertices in triangles. The index is made again once half of its vertices are gone, so that few of those are looked at. */
-function vertexIndex(ring: MicroRing) {
+/** Finds a vertex that is not gone in the triangle of three others or on its edge. */
+function vertexFinder(ring: MicroRing, gone: Uint8Array): (a: number, b: number, c: number) => number | undefined {
   const { x, y } = ring;
-  const gone = new Uint8Array(x.length);
-  const make = (vertices: readonly number[]) => {
-    const tree = new KDBush(vertices.length);
-    for (const vertex of vertices) tree.add(x[vertex], y[vertex]);
-    tree.finish();
-    return { tree, vertices, left: vertices.length };
-  };
-  let index = make([...x.keys()]);
-  return {
-    remove: (vertex: number): void => {
-      gone[vertex] = 1;
-      index.left -= 1;
-      if (2 * index.left < index.vertices.length) index = make(index.vertices.filter((one) => gone[one] === 0));
-    },
-    /** A vertex that lies in the triangle of three others or on its edge; null without one. */
-    anyInside: (a: number, b: number, c: number): number | null => {
-      const [p, q, r] = turnOf(ring, a, b, c) >= 0 ? [a, b, c] : [a, c, b];
-      const box = [
-        Math.min(x[a], x[b], x[c]),
-        Math.min(y[a], y[b], y[c]),
-        Math.max(x[a], x[b], x[c]),
-        Math.max(y[a], y[b], y[c]),
-      ] as const;
-      for (const at of index.tree.range(...box)) {
-        const vertex = index.vertices[at] as number;
-        if (gone[vertex] === 1 || vertex === a || vertex === b || vertex === c) continue;
-        const [of_pq, of_qr, of_rp] = [
-          turnOf(ring, p, q, vertex),
-          turnOf(ring, q, r, vertex),
-          turnOf(ring, r, p, vertex),
-        ];
-        if (of_pq >= 0 && of_qr >= 0 && of_rp >= 0) return vertex;
-      }
-      return null;
-    },
-  };
-}
-
-/** A binary heap: the smallest area first, of equal ones the first vertex. */
-function createHeap() {
-  const items: Candidate[] = [];
-  const isBefore = (a: Candidate, b: Candidate) => a.area - b.area || a.vertex - b.vertex;
-  return {
-    push: (item: Candidate): void => {
-      let at = items.length;
-      while (at > 0) {
-        const parent = (at - 1) >> 1;
-        if (isBefore(items[parent] as Candidate, item) <= 0) break;
-        items[at] = items[parent] as Candidate;
-        at = parent;
-      }
-      items[at] = item;
-    },
-    pop: (): Candidate | undefined => {
-      const first = items[0];
-      const last = items.pop();
-      if (last === undefined || items.length === 0) return first;
-      let at = 0;
-      for (;;) {
-        let child = 2 * at + 1;
-        if (child >= items.length) break;
-        if (child + 1 < items.length && isBefore(items[child + 1] as Candidate, items[child] as Candidate) < 0) child++;
-        if (isBefore(last, items[child] as Candidate) <= 0) break;
-        items[at] = items[child] as Candidate;
-        at = child;
-      }
-      items[at] = last;
-      return first;
-    },
+  const vertices = [...x.keys()].filter((vertex) => gone[vertex] === 0);
+  const tree = new KDBush(vertices.length);
+  for (const vertex of vertices) tree.add(x[vertex], y[vertex]);
+  tree.finish();
+  return (a, b, c) => {
+    const [west, east] = [Math.min(x[a], x[b], x[c]), Math.max(x[a], x[b], x[c])];
+    const [south, north] = [Math.min(y[a], y[b], y[c]), Math.max(y[a], y[b], y[c])];
+    const [p, q, r] = turnOf(ring, a, b, c) >= 0 ? [a, b, c] : [a, c, b];
+    const isInside = (vertex: number) =>
+      turnOf(ring, p, q, vertex) >= 0 && turnOf(ring, q, r, vertex) >= 0 && turnOf(ring, r, p, vertex) >= 0;
+    return tree
+      .range(west, south, east, north)
+      .map((at) => vertices[at] as number)
+      .find((vertex) => gone[vertex] === 0 && vertex !== a && vertex !== b && vertex !== c && isInside(vertex));
   };
 }

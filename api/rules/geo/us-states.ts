@@ -5,6 +5,7 @@ import { WHOLE_LATTICE } from '../../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../../schemas/geo/rings.ts';
 import { USPS_OF_FIPS } from '../../../schemas/reference/state-codes.ts';
+import { boxOf } from '../areas.ts';
 
 /** The minor outlying islands (UM) have a code but no outline: from Jarvis to Midway, from Baker to Wake and Navassa. */
 const OUTLYING: UsState = { usps: 'UM', fips: '74', name: 'U.S. Minor Outlying Islands', polygons: [] };
@@ -19,7 +20,6 @@ interface UsState {
 }
 
 let loaded: ReadonlyMap<string, UsState> | null = null;
-const boxes = new Map<string, Bbox>();
 const filled = new Map<string, PixelRuns>();
 
 /** Every state by USPS code, unpacked on first use. Source: U.S. Census Bureau through us-atlas 3. */
@@ -47,27 +47,13 @@ export function usState(usps: string): UsState {
 
 /** Smallest box around a state; Alaska's runs from its far west to 180 E, as its outline does. */
 export function stateBox(usps: string): Bbox {
-  const box = boxes.get(usps) ?? boxOf(usState(usps).polygons);
-  boxes.set(usps, box);
-  return box;
-}
-
-function boxOf(polygons: MultiPolygon): Bbox {
-  if (polygons.length === 0) return OUTLYING_BOX;
-  const box: [number, number, number, number] = [180, 90, -180, -90];
-  for (const [lon, lat] of polygons.flat(2) as [number, number][]) {
-    box[0] = Math.min(box[0], lon);
-    box[1] = Math.min(box[1], lat);
-    box[2] = Math.max(box[2], lon);
-    box[3] = Math.max(box[3], lat);
-  }
-  return box;
+  const { polygons } = usState(usps);
+  return polygons.length === 0 ? OUTLYING_BOX : boxOf(polygons);
 }
 
 /** Pixels of the lattice that belong to a state: those whose centre its outline holds. Neighbours share no pixel. */
 export function statePixels(usps: string): PixelRuns {
-  const whole = WHOLE_LATTICE;
-  const runs = filled.get(usps) ?? fillPolygons(usState(usps).polygons, whole);
+  const runs = filled.get(usps) ?? fillPolygons(usState(usps).polygons, WHOLE_LATTICE);
   filled.set(usps, runs);
   return runs;
 }

@@ -607,7 +607,7 @@ for (const [state, closed] of [
     t.true(detections.length > 100);
     const locations = Array.from({ length: 60 }, (_, k) => {
       const { lat, lon } = detections[(k * 7919) % detections.length] as Pixel;
-      return { lat: lat + ((k % 7) - 3) * 0.0081, lon: lon + ((k % 5) - 2) * 0.0123 };
+      return { id: `${k}`, name: '', lat: lat + ((k % 7) - 3) * 0.0081, lon: lon + ((k % 5) - 2) * 0.0123 };
     });
     const pixels = await readHailPixels(engine, edition.paths('day-max', [DATE]), DATE, locations);
     const found = await findImpacts(locations, pixels);

@@ -1,12 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { damageEstimate, forecastConfidence, trendOfYears } from '../../../api/legacy/rules.ts';
-import { hailDuration, kineticEnergy, roofDamage, terminalVelocity, vehicleDamage } from '../../../api/rules/damage.ts';
+import { damageWord, hailDuration, kineticEnergy, terminalVelocity } from '../../../api/rules/damage.ts';
 import { CLEAR_AFTER_MS, type Episode, LATE_AFTER_MS, nextStep } from '../../../api/rules/episodes.ts';
-import { affectedArea, type PixelLines } from '../../../api/rules/event-hull.ts';
 import { warningSpans, warningsInForce, warningsSince } from '../../../api/rules/warnings-in-force.ts';
-import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../../schemas/geo/hull.ts';
-import { pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
+import { geodesicAreaKm2, pixelHull } from '../../../schemas/geo/hull.ts';
 import type { Warning } from '../../../schemas/tables/feeds.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
@@ -212,54 +210,8 @@ function clear(scan_ms: number): Look {
   return { scan_ms, on_time: true, asked: true, hail_mm: null, covered_blocks: 9 };
 }
 
-interface Pixels {
-  readonly rows: readonly number[];
-  readonly cols: readonly number[];
-}
-
-function linesOf({ rows, cols }: Pixels): PixelLines {
-  const row = [...new Set(rows)].sort((a, b) => a - b);
-  const colsOf = (r: number) => cols.filter((_, i) => rows[i] === r);
-  return { row, west: row.map((r) => Math.min(...colsOf(r))), east: row.map((r) => Math.max(...colsOf(r))) };
-}
-
-test('the first and last columns of each row give the hull of all pixels, whatever they are', (t) =>
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.integer({ min: 1500, max: 1540 }), fc.integer({ min: 3000, max: 3040 })), {
-          minLength: 1,
-        }),
-        (pairs) => {
-          const pixels = {
-            rows: pairs.map(([row]) => row),
-            cols: pairs.map(([, col]) => col),
-          };
-          const hull = pixelHull(pixels);
-          const { area_km2, centroid } = affectedArea(linesOf(pixels));
-          return area_km2 === geodesicAreaKm2(hull) && JSON.stringify(centroid) === JSON.stringify(ringCentroid(hull));
-        },
-      ),
-      { numRuns: 200, seed: 7 },
-    ),
-  ));
-
-test('one pixel has its own area and centre', (t) => {
-  const { area_km2, centroid } = affectedArea({ row: [1500], west: [3000], east: [3000] });
-  t.true(Math.abs(area_km2 / pixelAreaKm2(1500) - 1) < 1e-6);
-  t.is(centroid.lon.toFixed(5), '-99.99500');
-  t.is(centroid.lat.toFixed(5), '39.99500');
-});
-
-test('no pixels are refused', (t) => {
-  t.throws(() => affectedArea({ row: [], west: [], east: [] }), {
-    message: 'no pixels were given, expected at least one',
-  });
-});
-
 sharedTest('the hull of the real day has the area measured independently: 2,850,762.686 km2', (t) => {
-  const { area_km2 } = affectedArea(linesOf(pixelsOf(realField(REAL_DAY), 19)));
-  t.is(area_km2.toFixed(3), '2850762.686');
+  t.is(geodesicAreaKm2(pixelHull(pixelsOf(realField(REAL_DAY), 19))).toFixed(3), '2850762.686');
 });
 
 for (const [size_mm, roof, vehicle] of [
@@ -273,8 +225,8 @@ for (const [size_mm, roof, vehicle] of [
   [63, 'severe', 'severe'],
 ] as const)
   test(`hail of ${size_mm} mm: roof ${roof}, vehicle ${vehicle}`, (t) => {
-    t.is(roofDamage(size_mm), roof);
-    t.is(vehicleDamage(size_mm), vehicle);
+    t.is(damageWord(size_mm, 'roof'), roof);
+    t.is(damageWord(size_mm, 'vehicle'), vehicle);
   });
 
 for (const [size_mm, m_s] of [

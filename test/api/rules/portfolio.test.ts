@@ -5,7 +5,8 @@ import { CELL_LIMIT, CELLS_MAX, csvRows } from '../../../api/portfolio/csv.ts';
 import { portfolioGaps } from '../../../api/portfolio/gaps.ts';
 import { checkRow, csvColumns, isLocationRow, rowOfCsv, rowOfJson } from '../../../api/portfolio/rows.ts';
 import { qualityAt } from '../../../api/rules/detection-quality.ts';
-import { findImpacts, type HailPixels, impactOf, impactsPage, pixelKey } from '../../../api/rules/portfolio-impacts.ts';
+import { pixelKey } from '../../../api/rules/pixel-distance.ts';
+import { findImpacts, type HailPixels, impactsPage } from '../../../api/rules/portfolio-impacts.ts';
 import { radarCoverageOf } from '../../../api/rules/radar-coverage.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
@@ -277,60 +278,65 @@ function middle(row: number, col: number): Position {
   return { lat: rowLat(1500 + row), lon: colLon(3500 + col) };
 }
 
-test('a location inside a pixel with a detection is 0 m from it', (t) => {
-  t.deepEqual(impactOf(middle(1, 1), hail('. . .\n. 2 .\n. . .')), {
-    location: middle(1, 1),
+/** The impact of a location at a position; null without one. */
+async function impactOf(position: Position, pixels: HailPixels) {
+  return (await findImpacts([{ id: 'loc_1', name: 'Depot', ...position }], pixels)).at(0) ?? null;
+}
+
+test('a location inside a pixel with a detection is 0 m from it', async (t) => {
+  t.deepEqual(await impactOf(middle(1, 1), hail('. . .\n. 2 .\n. . .')), {
+    location: { id: 'loc_1', name: 'Depot', ...middle(1, 1) },
     nearest_m: 0,
     max_mm: 20,
     detections: 1,
   });
 });
 
-test('size and detections are of all pixels within the mile, and of none beyond', (t) => {
+test('size and detections are of all pixels within the mile, and of none beyond', async (t) => {
   const around = hail(`
     9 . . . . . .   the corners lie 1.9 km away or more,
     . . . 3 . . .   a pixel is 1.11 km high and 0.85 km wide
     . . 1 2 1 . .
     . . . 1 . . .
     9 . . . . . 9`);
-  t.like(impactOf(middle(2, 3), around), { max_mm: 30, detections: 5 });
+  t.like(await impactOf(middle(2, 3), around), { max_mm: 30, detections: 5 });
 });
 
-test('a pixel reached only at its corner counts', (t) => {
+test('a pixel reached only at its corner counts', async (t) => {
   const corner = { lat: rowLat(1500) - 0.005, lon: colLon(3500) + 0.005 };
   const inside = destination(corner, 135, 1.6093);
   const outside = destination(corner, 135, 1.6094);
-  t.like(impactOf(inside, hail('2')), { detections: 1 });
-  t.is(Math.round(impactOf(inside, hail('2'))?.nearest_m ?? 0), 1609);
-  t.is(impactOf(outside, hail('2')), null);
+  t.like(await impactOf(inside, hail('2')), { detections: 1 });
+  t.is(Math.round((await impactOf(inside, hail('2')))?.nearest_m ?? 0), 1609);
+  t.is(await impactOf(outside, hail('2')), null);
 });
 
-test('exactly a mile is within it, a millimetre more is not', (t) => {
+test('exactly a mile is within it, a millimetre more is not', async (t) => {
   const edge = { lat: rowLat(1500) - 0.005, lon: colLon(3500) };
   const at = (metres: number) => destination(edge, 180, metres / 1000);
   t.true(Math.abs(1000 * distanceKm(edge, at(1609.344)) - 1609.344) < 1e-6);
-  t.not(impactOf(at(1609.3439), hail('2')), null);
-  t.is(impactOf(at(1609.345), hail('2')), null);
+  t.not(await impactOf(at(1609.3439), hail('2')), null);
+  t.is(await impactOf(at(1609.345), hail('2')), null);
 });
 
-test('pixels on the other side of the lattice are never near', (t) => {
+test('pixels on the other side of the lattice are never near', async (t) => {
   const pixels = new Map([[pixelKey(1500, 0), { max_mm: 30, detections: 2 }]]);
-  t.is(impactOf({ lat: rowLat(1499), lon: colLon(6999) }, pixels), null);
+  t.is(await impactOf({ lat: rowLat(1499), lon: colLon(6999) }, pixels), null);
 });
 
 test('locations without hail are left out, the others keep their order', async (t) => {
   const pixels = hail('2 . . . . . . . . 3');
-  const locations = [9, 5, 0, 4].map((col, index) => ({ id: index, ...middle(0, col) }));
+  const locations = [9, 5, 0, 4].map((col, index) => ({ id: `loc_${index}`, name: 'Depot', ...middle(0, col) }));
   t.deepEqual(
     (await findImpacts(locations, pixels)).map(({ location }) => location.id),
-    [0, 2],
+    ['loc_0', 'loc_2'],
   );
   t.deepEqual(await findImpacts(locations, new Map()), []);
 });
 
 test('thousands of locations leave the event loop free every few milliseconds', async (t) => {
   const pixels = hail(Array(40).fill('2'.repeat(60)).join('\n'));
-  const locations = Array.from({ length: 10_000 }, (_, k) => middle(k % 40, k % 60));
+  const locations = Array.from({ length: 10_000 }, (_, k) => ({ id: `${k}`, name: '', ...middle(k % 40, k % 60) }));
   let turns = 0;
   const count = () => {
     turns++;

@@ -1,13 +1,14 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { nearestWithin } from '../../../api/rules/nearest.ts';
-import { pixelDistanceM, pixelsAround, shortDistanceM } from '../../../api/rules/pixel-distance.ts';
-import { freezingLevel } from '../../../api/rules/place-quality.ts';
+import { boundedDistanceM, pixelDistanceM, pixelsAround } from '../../../api/rules/pixel-distance.ts';
 import { pointConfidence } from '../../../api/rules/point-confidence.ts';
-import { radarBlock } from '../../../api/rules/radar-block.ts';
+import { NO_PRODUCTS, radarBlock } from '../../../api/rules/radar-block.ts';
 import { radarCoverageOf, radarGapsOf, type Span } from '../../../api/rules/radar-coverage.ts';
-import { destination, distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
+import { distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
+import { nearestSite } from '../../../schemas/geo/beam.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { type DateSeenInPart, GAPS_LISTED_MAX } from '../../../schemas/resources/radar-gaps.ts';
 import { poshOfShi } from '../../../schemas/size.ts';
@@ -165,16 +166,9 @@ test('a date that came as the sum of a day has unknown scans, which are not full
   });
 });
 
-const NOTHING = {
-  posh_pct: null,
-  vil_kg_m2: null,
-  echo_top_18_km: null,
-  echo_top_50_km: null,
-  max_reflectivity_dbz: null,
-  reflectivity_minus20c_dbz: null,
-  azshear_0_2km_per_s: null,
-};
 const OKLAHOMA = { lat: 35.3, lon: -97.3 };
+/** 4.1 km at 35 N and 3.5 km at 40 N in May: 4.064 km at 35.3 N, and 0.2 km warmer on a day with hail. */
+const FREEZING_KM = 4.264;
 const MAY_MS = Date.parse('2026-05-01T20:12:38Z');
 
 /** MESH, SHI and MESH95 of SCIENCE.md, "Hail size". */
@@ -186,11 +180,11 @@ for (const [mesh_mm, shi, mesh95_mm] of [
   [101.6, 1600, 105.9],
 ] as const)
   test(`${mesh_mm} mm is an index of ${shi} and a 95th percentile of ${mesh95_mm} mm`, (t) => {
-    t.like(radarBlock(mesh_mm, NOTHING, OKLAHOMA, MAY_MS), { mesh_mm, shi, mesh95_mm });
+    t.like(radarBlock(mesh_mm, NO_PRODUCTS, OKLAHOMA, MAY_MS), { mesh_mm, shi, mesh95_mm });
   });
 
 test('missing products are null, none is invented', (t) => {
-  t.like(radarBlock(30, NOTHING, OKLAHOMA, MAY_MS), {
+  t.like(radarBlock(30, NO_PRODUCTS, OKLAHOMA, MAY_MS), {
     vil_kg_m2: null,
     vil_density_g_m3: null,
     max_reflectivity_dbz: null,
@@ -203,26 +197,21 @@ test('missing products are null, none is invented', (t) => {
 });
 
 test('POSH is that of the product; without it the index and the freezing level above the ground decide', (t) => {
-  t.is(radarBlock(30, { ...NOTHING, posh_pct: 60 }, OKLAHOMA, MAY_MS).posh_pct, 60);
-  const { ground_km } = freezingLevel(OKLAHOMA, 5);
+  t.is(radarBlock(30, { ...NO_PRODUCTS, posh_pct: 60 }, OKLAHOMA, MAY_MS).posh_pct, 60);
+  const ground_km = FREEZING_KM - (nearestSite(OKLAHOMA, WSR88D)?.ground_m ?? 0) / 1000;
   const shi = (30 / 2.54) ** 2;
-  t.is(radarBlock(30, NOTHING, OKLAHOMA, MAY_MS).posh_pct, Math.round(10 * poshOfShi(shi, ground_km)) / 10);
+  t.is(radarBlock(30, NO_PRODUCTS, OKLAHOMA, MAY_MS).posh_pct, Math.round(10 * poshOfShi(shi, ground_km)) / 10);
 });
 
 test('VIL density is VIL over the 18 dBZ echo top, and the 50 dBZ echo stands above the freezing level', (t) => {
-  const products = { ...NOTHING, vil_kg_m2: 56.5, echo_top_18_km: 15.767, echo_top_50_km: 10.078 };
+  const products = { ...NO_PRODUCTS, vil_kg_m2: 56.5, echo_top_18_km: 15.767, echo_top_50_km: 10.078 };
   const block = radarBlock(48, products, OKLAHOMA, MAY_MS);
   t.is(block.vil_density_g_m3, 3.58);
-  t.is(block.h50_above_0c_km, Math.round(100 * (10.078 - freezingLevel(OKLAHOMA, 5).sea_km)) / 100);
-});
-
-test('the freezing level of Oklahoma in May is that of the table, 0.2 km warmer on a day with hail', (t) => {
-  // 4.1 km at 35 N and 3.5 km at 40 N: 4.064 km at 35.3 N.
-  t.is(freezingLevel(OKLAHOMA, 5).sea_km.toFixed(3), '4.264');
+  t.is(block.h50_above_0c_km, Math.round(100 * (10.078 - FREEZING_KM)) / 100);
 });
 
 test('reflectivity at -20 C and shear below 2 km are those of their products', (t) => {
-  const products = { ...NOTHING, reflectivity_minus20c_dbz: 57.25, azshear_0_2km_per_s: 0.00512 };
+  const products = { ...NO_PRODUCTS, reflectivity_minus20c_dbz: 57.25, azshear_0_2km_per_s: 0.00512 };
   t.like(radarBlock(48, products, OKLAHOMA, MAY_MS), { reflectivity_minus20c_dbz: 57.3, azshear_0_2km_per_s: 0.0051 });
 });
 
@@ -291,11 +280,17 @@ test('the distance is that of a fine walk along the edge, in every direction', (
     }
 });
 
-test('the short distance agrees with the geodesic to a tenth of a millimetre within 2 km', (t) => {
+test('the short distance agrees with the geodesic to a millimetre within 2 km, and exactly next to a bound', (t) => {
   for (const point of POINTS)
-    for (let bearing_deg = 0; bearing_deg < 360; bearing_deg += 15)
-      for (const km of [0.01, 1, 1.609344, 2])
-        t.true(Math.abs(shortDistanceM(point, destination(point, bearing_deg, km)) - 1000 * km) < 0.0001);
+    for (const [row, col] of [
+      [latRow(point.lat) + 1, lonCol(point.lon)],
+      [latRow(point.lat), lonCol(point.lon) - 2],
+      [latRow(point.lat) - 1, lonCol(point.lon) + 1],
+    ] as const) {
+      const exact_m = pixelDistanceM(point, row, col);
+      t.true(Math.abs(boundedDistanceM(point, row, col, []) - exact_m) < 0.001);
+      t.is(boundedDistanceM(point, row, col, [exact_m + 0.5]), exact_m);
+    }
 });
 
 test('every pixel within the distance is looked at', (t) => {
