@@ -13,8 +13,8 @@ import { booleanQuery, enumQuery, latitudeQuery, longitudeQuery, numberQuery } f
 import { forEachInChunks } from '../http/event-loop.ts';
 import type { LiveSnapshot } from '../published/live.ts';
 import { creditsLeft } from '../queries/credits-left.ts';
-import { advancedBlocks, hailCell, lookbackStart, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
 import { monthOfYear } from '../rules/detection-quality.ts';
+import { advancedBlocks, hailCell, lookbackStart, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../server/endpoint.ts';
 

@@ -15,9 +15,9 @@ import { dateQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from
 import { ApiError } from '../http/errors.ts';
 import type { LiveSnapshot } from '../published/live.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
+import { monthOfYear } from '../rules/detection-quality.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
 import { hailNow, hailWithoutStorm, noteOf } from '../rules/hail-in-range.ts';
-import { monthOfYear } from '../rules/detection-quality.ts';
 import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';

@@ -1,8 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { connect, isIPv6, type LookupFunction } from 'node:net';
 import { type SecureContext, connect as secure, type TLSSocket } from 'node:tls';
-import { retryAfter } from '../rules/webhook-retry.ts';
-import { isDelivered } from '../rules/webhook-retry.ts';
+import { isDelivered, retryAfter } from '../rules/webhook-retry.ts';
 import type { ReceiverUrl } from './public-address.ts';
 
 /** Why an attempt has no answer. Operators see `blocked`; clients see `connect` instead. */

@@ -5,11 +5,11 @@ import { boundedDistanceM, pixelDistanceM, pixelsAround } from '../../../api/rul
 import { pointConfidence } from '../../../api/rules/point-confidence.ts';
 import { NO_PRODUCTS, radarBlock } from '../../../api/rules/radar-block.ts';
 import { radarCoverageOf, radarGapsOf, type Span } from '../../../api/rules/radar-coverage.ts';
-import { distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
 import { nearestSite } from '../../../schemas/geo/beam.ts';
+import { distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
-import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { type DateSeenInPart, GAPS_LISTED_MAX } from '../../../schemas/resources/radar-gaps.ts';
 import { poshOfShi } from '../../../schemas/size.ts';
 import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
