@@ -80,7 +80,7 @@ export interface Ledger {
 }
 
 /** Prepares the statements of a charge. */
-export function createLedger({ writer: db, forKeyShare }: Pick<Store, 'writer' | 'forKeyShare'>): Ledger {
+export function createLedger({ writer: db, execute, forKeyShare }: Pick<Store, 'writer' | 'execute' | 'forKeyShare'>): Ledger {
   const insert = prepare(ledgerInsert(db));
   const use = prepare(guardedUpdate(db));
   const open = prepare(openingPeriod(db, forKeyShare));
@@ -89,17 +89,17 @@ export function createLedger({ writer: db, forKeyShare }: Pick<Store, 'writer' |
   return {
     enter: async (rows, { at_ms, request_id, business_id, key_id, operation, count, credits }) => {
       const row = { request_id, business_id, key_id, operation, count, credits, at: instant(at_ms) };
-      const { numAffectedRows } = await rows.executeQuery(insert(row));
+      const { numAffectedRows } = await execute(rows, insert(row));
       if (numAffectedRows !== 1n) throw new AlreadyCharged(request_id);
     },
     count: async (rows, { at_ms, business_id, key_id, operation, count, credits }) => {
       const period = periodOf(at_ms);
       const month = { business_id, period, at: instant(at_ms) };
-      const take = async () => (await rows.executeQuery(use({ ...month, key_id, credits }))).rows[0];
+      const take = async () => (await execute(rows, use({ ...month, key_id, credits }))).rows[0];
       let taken = await take();
       if (taken === undefined) {
         // The first charge of the month finds no row to count in.
-        await rows.executeQuery(open(month));
+        await execute(rows, open(month));
         taken = await take();
       }
       if (taken === undefined)
@@ -107,7 +107,7 @@ export function createLedger({ writer: db, forKeyShare }: Pick<Store, 'writer' |
       const { key_cap, rate_bucket } = taken;
       if (key_cap !== null && (await usedByRotation(rows, rate_bucket ?? '', period)) + credits > key_cap)
         throw new Refused('over_key_cap');
-      await rows.executeQuery(raise({ business_id, day: utcDate(at_ms), key_id, operation, calls: 1, count, credits }));
+      await execute(rows, raise({ business_id, day: utcDate(at_ms), key_id, operation, calls: 1, count, credits }));
     },
   };
 }

@@ -162,11 +162,16 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       const charge = named(given);
       counts.note(charge.key_id, charge.at_ms, false);
       return await unlessRefused(() =>
-        untilKnown(store, charge.request_id, async (rows) => {
-          await ledger.enter(rows, charge);
-          await ledger.count(rows, charge);
-          return 'charged' as const;
-        }),
+        untilKnown(
+          store,
+          charge.request_id,
+          async (rows) => {
+            await ledger.enter(rows, charge);
+            await ledger.count(rows, charge);
+            return 'charged' as const;
+          },
+          'repeatable',
+        ),
       );
     },
     wouldExceed: async ({ plan, business_id, rate_bucket, key_cap }, credits, now_ms) => {
@@ -216,6 +221,7 @@ async function untilKnown<Result>(
   { transaction }: Store,
   id: string,
   work: (rows: Transaction<Database>) => Promise<Result>,
+  repeatable?: 'repeatable',
 ): Promise<Result> {
   const results: Result[] = [];
   const attempt = () =>
@@ -223,7 +229,7 @@ async function untilKnown<Result>(
       const result = await work(rows);
       results.push(result);
       return result;
-    });
+    }, repeatable);
   try {
     return await attempt();
   } catch (cause) {

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CompiledQuery, Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import { type Damage, withMappedErrors } from './mapped-errors.ts';
+import { CompiledQuery, Kysely, type QueryResult, type RawBuilder, sql, type Transaction } from 'kysely';
+import { isOutage } from './errors.ts';
+import { type Damage, explainStatement, withMappedErrors } from './mapped-errors.ts';
 import { postgresDialect, type Waits } from './postgres.ts';
 import type { Database } from './schema.ts';
 import { readingSqlite, sqlitePath, WritingSqlite } from './sqlite.ts';
@@ -8,8 +9,17 @@ import { readingSqlite, sqlitePath, WritingSqlite } from './sqlite.ts';
 /** Where the records lie: a SQLite file, or the address of a PostgreSQL database. */
 export type DatabaseLocation = { readonly path: string } | { readonly url: string };
 
-/** Runs a transaction: what `work` throws rolls it back and is thrown again. */
-export type Transact = <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
+/**
+ * Runs a transaction: what `work` throws rolls it back and is thrown again. `repeatable`: `work` changes nothing but rows, and may
+ * be run again.
+ */
+export type Transact = <Result>(
+  work: (rows: Transaction<Database>) => Promise<Result>,
+  repeatable?: 'repeatable',
+) => Promise<Result>;
+
+/** Runs a prepared statement within a transaction. */
+export type Execute = <Row>(rows: Transaction<Database>, query: CompiledQuery<Row>) => Promise<QueryResult<Row>>;
 
 /** The open database: everything that differs between SQLite and PostgreSQL is here. */
 export interface Store {
@@ -18,6 +28,7 @@ export interface Store {
   readonly name: string;
   /** On SQLite, which has one writer, transactions that arrive while one commits share the next commit; on PostgreSQL each has its connection. */
   readonly transaction: Transact;
+  readonly execute: Execute;
   /** What transactions are made of. */
   readonly writer: Kysely<Database>;
   /** Reads committed rows. */
@@ -66,10 +77,19 @@ export function openDatabase(location: DatabaseLocation, waits: Waits = SERVICE_
     new Kysely<Database>({ dialect: withMappedErrors(dialect, use, damage) });
   if ('path' in location) {
     const { path } = location;
-    const writer = open(new WritingSqlite(path, waits.lock_ms), 'writing');
+    const dialect = new WritingSqlite(path, waits.lock_ms);
+    const writer = open(dialect, 'writing');
     const reader = open(readingSqlite(path), 'reading');
+    const explain = explainStatement('writing', damage);
+    const execute: Execute = async (_, query) => {
+      try {
+        return dialect.execute(query);
+      } catch (error) {
+        throw explain(error);
+      }
+    };
     return {
-      ...{ kind: 'sqlite', name: path, writer, reader, damage, transaction: grouped(writer) },
+      ...{ kind: 'sqlite', name: path, writer, reader, damage, execute, transaction: grouped(writer, execute) },
       ...{ forUpdate: sql``, skipLocked: sql``, forKeyShare: sql`` },
       selfCheck: async () => {
         const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(reader);
@@ -87,6 +107,7 @@ export function openDatabase(location: DatabaseLocation, waits: Waits = SERVICE_
   return {
     ...{ kind: 'postgres', name: `postgres://${host}${pathname}`, writer, reader: open(dialect, 'reading'), damage },
     transaction: (work) => writer.transaction().execute(work),
+    execute: (rows, query) => rows.executeQuery(query),
     ...{ forUpdate: sql`for update`, skipLocked: sql`for update skip locked`, forKeyShare: sql`for key share` },
     selfCheck: async () => [],
     close: () => writer.destroy(),
@@ -102,40 +123,48 @@ interface Member {
   /** Runs it; returns what its caller is answered once the commit is made. */
   readonly run: (rows: Transaction<Database>) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
+  readonly is_repeatable: boolean;
 }
 
 /**
  * Transactions of one writer that share their commits, whose `fsync` is what costs: those of one turn of the event loop, and those
  * that arrive while a commit runs, form the next group. Each runs in a savepoint of its own, in order of arrival: what it throws rolls
- * back its own rows. When the commit fails, all of the group are rolled back.
+ * back its own rows. A group of repeatable ones runs without savepoints first, and with them when one throws. When the commit fails,
+ * all of the group are rolled back.
  */
-function grouped(writer: Kysely<Database>): Transact {
+function grouped(writer: Kysely<Database>, execute: Execute): Transact {
   let waiting: Member[] = [];
   let isRunning = false;
 
-  async function commit(group: readonly Member[]): Promise<void> {
+  async function commit(group: readonly Member[], with_savepoints: boolean): Promise<void> {
     const answers: (() => void)[] = [];
     try {
       await writer.transaction().execute(async (rows) => {
-        for (const { run, reject } of group) {
-          await rows.executeQuery(SAVEPOINT);
-          try {
-            answers.push(await run(rows));
-          } catch (error) {
-            // After some faults SQLite rolls back everything by itself, the whole group.
-            await rows.executeQuery(ROLLBACK_TO).catch(() => {
-              throw error;
-            });
-            answers.push(() => reject(error));
-          }
-          await rows.executeQuery(RELEASE);
-        }
+        for (const member of group)
+          answers.push(await (with_savepoints ? runInSavepoint(rows, member) : member.run(rows)));
       });
     } catch (error) {
+      if (!with_savepoints && !isOutage(error)) return await commit(group, true);
       for (const { reject } of group) reject(error);
       return;
     }
     for (const answer of answers) answer();
+  }
+
+  async function runInSavepoint(rows: Transaction<Database>, { run, reject }: Member): Promise<() => void> {
+    await execute(rows, SAVEPOINT);
+    let answer: () => void;
+    try {
+      answer = await run(rows);
+    } catch (error) {
+      // After some faults SQLite rolls back everything by itself, the whole group.
+      await execute(rows, ROLLBACK_TO).catch(() => {
+        throw error;
+      });
+      answer = () => reject(error);
+    }
+    await execute(rows, RELEASE);
+    return answer;
   }
 
   async function commitAll(): Promise<void> {
@@ -144,18 +173,18 @@ function grouped(writer: Kysely<Database>): Transact {
       await nextTurn();
       const group = waiting.slice(0, LARGEST_GROUP);
       waiting = waiting.slice(LARGEST_GROUP);
-      await commit(group);
+      await commit(group, !group.every(({ is_repeatable }) => is_repeatable));
     }
     isRunning = false;
   }
 
-  return (work) =>
+  return (work, repeatable) =>
     new Promise((resolve, reject) => {
       const run = async (rows: Transaction<Database>) => {
         const result = await work(rows);
         return () => resolve(result);
       };
-      waiting.push({ run, reject });
+      waiting.push({ run, reject, is_repeatable: repeatable !== undefined });
       if (!isRunning) void commitAll();
     });
 }

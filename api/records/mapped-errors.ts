@@ -28,39 +28,48 @@ export interface Damage {
  * CommitInDoubt when the answer to a COMMIT was lost. Faults of a statement pass unchanged: they are bugs.
  */
 export function withMappedErrors(dialect: Dialect, use: 'reading' | 'writing', damage: Damage): Dialect {
+  const explain = explainStatement(use, damage);
   return {
     createAdapter: () => dialect.createAdapter(),
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createIntrospector: (db) => dialect.createIntrospector(db),
-    createDriver: () => guardDriver(dialect.createDriver(), use, damage),
+    createDriver: () => guardDriver(dialect.createDriver(), explain, damage),
   };
 }
 
-function guardDriver(driver: Driver, use: 'reading' | 'writing', damage: Damage): Driver {
-  const guards = new WeakMap<DatabaseConnection, DatabaseConnection>();
-  const bare = new WeakMap<DatabaseConnection, DatabaseConnection>();
-  const bareOf = (guard: DatabaseConnection) => bare.get(guard) ?? guard;
-
-  /** Runs a step, and throws what `explain` makes of its failure; null: it is a bug. */
-  const guarded = async <T>(run: () => Promise<T>, explain: (error: unknown) => Error | null): Promise<T> => {
-    try {
-      return await run();
-    } catch (error) {
-      if (isDamage(error) && damage.reason === null) {
-        damage.reason = reasonOf(error);
-        damage.found(damage.reason);
-      }
-      throw explain(error) ?? error;
-    }
-  };
-  const failedStatement = (error: unknown): Error | null => {
-    if (!isTrouble(error)) return null;
+/** The error that a failed statement throws; damage is noted. */
+export function explainStatement(use: 'reading' | 'writing', damage: Damage): (error: unknown) => unknown {
+  return (error) => {
+    noteDamage(error, damage);
+    if (!isTrouble(error)) return error;
     if (use === 'reading') return unavailable('a read failed')(error);
     const state = sqlState(error);
     if (state === SQLSTATE_LOCK_NOT_GIVEN)
       return new LockNotGiven(`another transaction holds what a write needs (${reasonOf(error)})`, { cause: error });
     if (SQLSTATE_KEPT_OUT.test(state)) return unavailable('a write was not let in')(error);
     return new CommitFailed(`a write failed (${reasonOf(error)})`, { cause: error });
+  };
+}
+
+function noteDamage(error: unknown, damage: Damage): void {
+  if (!isDamage(error) || damage.reason !== null) return;
+  damage.reason = reasonOf(error);
+  damage.found(damage.reason);
+}
+
+function guardDriver(driver: Driver, explain: (error: unknown) => unknown, damage: Damage): Driver {
+  const guards = new WeakMap<DatabaseConnection, DatabaseConnection>();
+  const bare = new WeakMap<DatabaseConnection, DatabaseConnection>();
+  const bareOf = (guard: DatabaseConnection) => bare.get(guard) ?? guard;
+
+  /** Runs a step, and throws what `failed` makes of its failure. */
+  const guarded = async <T>(run: () => Promise<T>, failed: (error: unknown) => unknown): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      noteDamage(error, damage);
+      throw failed(error);
+    }
   };
   const failedBegin = (error: unknown): Error =>
     sqliteCode(error) === SQLITE_BUSY
@@ -74,7 +83,7 @@ function guardDriver(driver: Driver, use: 'reading' | 'writing', damage: Damage)
     const known = guards.get(connection);
     if (known) return known;
     const guard: DatabaseConnection = {
-      executeQuery: (query, options) => guarded(() => connection.executeQuery(query, options), failedStatement),
+      executeQuery: (query, options) => guarded(() => connection.executeQuery(query, options), explain),
       streamQuery: (query, chunkSize, options) => connection.streamQuery(query, chunkSize, options),
     };
     guards.set(connection, guard);

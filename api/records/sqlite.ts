@@ -7,6 +7,7 @@ import {
   CompiledQuery,
   type DatabaseConnection,
   type Dialect,
+  type QueryResult,
   SqliteAdapter,
   type SqliteDatabase,
   SqliteDialect,
@@ -35,21 +36,31 @@ export function readingSqlite(path: string): Dialect {
 
 /** SQLite whose transactions begin by taking the one write lock, for which they wait `lock_ms`. */
 export class WritingSqlite extends SqliteDialect {
-  readonly #open: () => Promise<SqliteDatabase>;
+  readonly #path: string;
   readonly #lock_ms: number;
+  #database: SqliteDatabase | undefined;
 
   constructor(path: string, lock_ms: number) {
-    const open = async () => {
-      createFile(path);
-      return connection(path, 0);
-    };
-    super({ database: open });
-    this.#open = open;
+    super({ database: async () => connection(path, 0) });
+    this.#path = path;
     this.#lock_ms = lock_ms;
   }
 
   override createDriver(): SqliteDriver {
-    return new WritingDriver(this.#open, this.#lock_ms);
+    const open = async () => {
+      createFile(this.#path);
+      this.#database = connection(this.#path, 0);
+      return this.#database;
+    };
+    return new WritingDriver(open, this.#lock_ms);
+  }
+
+  /** Runs a statement within the open transaction, at once: the queue of Kysely costs more than a statement of a charge. */
+  execute<Row>({ sql, parameters }: CompiledQuery<Row>): QueryResult<Row> {
+    if (this.#database === undefined) throw new TypeError('the database is not open, expected a transaction in it');
+    const statement = this.#database.prepare(sql);
+    if (statement.reader) return { rows: statement.all(parameters) as Row[] };
+    return { rows: [], numAffectedRows: BigInt(statement.run(parameters).changes) };
   }
 
   override createAdapter(): SqliteAdapter {
