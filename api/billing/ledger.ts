@@ -80,7 +80,11 @@ export interface Ledger {
 }
 
 /** Prepares the statements of a charge. */
-export function createLedger({ writer: db, execute, forKeyShare }: Pick<Store, 'writer' | 'execute' | 'forKeyShare'>): Ledger {
+export function createLedger({
+  writer: db,
+  execute,
+  forKeyShare,
+}: Pick<Store, 'writer' | 'execute' | 'forKeyShare'>): Ledger {
   const insert = prepare(ledgerInsert(db));
   const use = prepare(guardedUpdate(db));
   const open = prepare(openingPeriod(db, forKeyShare));

@@ -7,7 +7,6 @@ import { RELEASE } from '../../schemas/release.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.ts';
 import type { Config } from '../config.ts';
 import { docsRoutes, referencePage } from '../docs/pages.ts';
-import { trustedProxies } from '../http/address.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { OTHER_FORMATS, OTHER_VARIANTS } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
@@ -19,9 +18,9 @@ import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { archives, frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
+import { telemetryOf } from '../server/answer.ts';
 import { createApp } from '../server/app.ts';
-import { createHttpServer, type StopServing, serveApp } from '../server/http-server.ts';
-import { telemetryOf } from '../server/middleware/telemetry.ts';
+import { createHttpServer, type StopServing, serveApp, trustedProxies } from '../server/http-server.ts';
 import { describeApi } from '../server/openapi.ts';
 import type { PublicRoute } from '../server/public.ts';
 import { openServices, type Services } from '../services.ts';
@@ -123,7 +122,6 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,
     trusted,
-    clock: { monotonic_ms: () => performance.now(), unix_ms: Date.now },
     check_replies: 'sample',
     telemetry: telemetryOf(log, metrics),
   });

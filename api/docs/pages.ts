@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { Marked } from 'marked';
 import MiniSearch from 'minisearch';
 import { JSON_TYPE } from '../http/reply.ts';
-import { parseQuery } from '../http/target.ts';
 import { type PublicRoute, serveDocument } from '../server/public.ts';
+import { parseQuery } from '../server/validate.ts';
 import { type Call, factsOf, VECTORS } from './facts.ts';
 
 /** Names of the guides in reading order, by group of the navigation. */

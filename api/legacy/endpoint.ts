@@ -17,7 +17,7 @@ import {
   type WriteEndpoint,
   writeEndpoint,
 } from '../server/endpoint.ts';
-import type { Stamp } from '../server/variant.ts';
+import type { Stamp } from '../server/state.ts';
 import { CURRENT_MOUNT, EARLIER_MOUNT, envelope } from './variant.ts';
 
 /** A part of the input for the current endpoint; left out where that takes none. */

@@ -1,7 +1,7 @@
 import { type ErrorCode, escapeInvisible } from '../../schemas/errors.ts';
 import type { EarlierErrorBody, EarlierMeta } from '../../schemas/resources/earlier-envelope.ts';
 import { timestamp } from '../../schemas/time.ts';
-import type { Stamp, Variant } from '../server/variant.ts';
+import type { Stamp, Variant } from '../server/state.ts';
 
 /** Below it the earlier variant is served to every key. */
 export const EARLIER_MOUNT = '/legacy/v1';

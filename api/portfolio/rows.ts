@@ -1,8 +1,8 @@
 import { type RejectedRow, type Rejection, ROW_LIMITS } from '../../schemas/resources/portfolio-upload.ts';
 import { decimal } from '../../schemas/units.ts';
 import { shown } from '../http/decode.ts';
-import { meantName, unknownName } from '../http/unknown-names.ts';
 import { conusFault, hemisphereHint } from '../rules/conus-fault.ts';
+import { meantName, unknownName } from '../server/validate.ts';
 import type { CsvRow } from './csv.ts';
 import type { LocationChange } from './locations.ts';
 

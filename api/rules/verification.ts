@@ -16,7 +16,7 @@ import type { GroundReport } from '../../schemas/tables/feeds.ts';
 import type { DayMax } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
-import { canonical } from '../http/canonical.ts';
+import { canonical } from '../http/reply.ts';
 import { stormDayInWords } from './date-range.ts';
 import { OFF_LATTICE } from './detection-quality.ts';
 import { boundedDistanceM, pixelKey } from './pixel-distance.ts';

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { StoredAnswer } from '../billing/idempotency.ts';
-import { canonical } from '../http/canonical.ts';
 import { ApiError } from '../http/errors.ts';
 import { yieldToEventLoop } from '../http/event-loop.ts';
-import type { QueryText } from '../http/target.ts';
+import { canonical } from '../http/reply.ts';
 import { isEncrypted } from '../records/secrets.ts';
 import type { Services } from '../services.ts';
+import { asApiError, errorAnswer, type Telemetry } from './answer.ts';
 import type { JsonObject } from './body.ts';
 import type { WriteEndpoint } from './endpoint.ts';
 import { countOf } from './http-server.ts';
-import { asApiError, errorAnswer } from './middleware/errors.ts';
-import type { Telemetry } from './middleware/telemetry.ts';
 import type { CallState, Context, State } from './state.ts';
+import type { QueryText } from './validate.ts';
 
 const LONGEST = 255;
 /** Different bytes are different keys: nothing is replaced, and a byte order mark is kept. */

@@ -10,13 +10,12 @@ import { decimal } from '../../schemas/units.ts';
 import type { Price } from '../billing/ledger.ts';
 import { ApiError } from '../http/errors.ts';
 import { mediaType } from '../http/reply.ts';
-import { parseQuery } from '../http/target.ts';
 import type { Endpoint } from './endpoint.ts';
 import * as answers from './openapi-answers.ts';
 import { ANYWHERE, fileOperations, WITHOUT_KEY } from './openapi-files.ts';
 import { CURRENT_EVENTS, type DescribedEvent, describedWebhooks } from './openapi-webhooks.ts';
 import { allowHeader, noRouteError, paramNames } from './router.ts';
-import { validInput } from './validate.ts';
+import { parseQuery, validInput } from './validate.ts';
 
 interface DocumentOptions {
   readonly endpoints: readonly Endpoint[];

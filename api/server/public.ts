@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { namesTag } from '../http/entity-tag.ts';
-import { acceptsGzip, type Headers } from '../http/reply.ts';
+import { acceptsGzip, type Headers, namesTag } from '../http/reply.ts';
 import type { Middleware } from './state.ts';
 
 /** A route that needs no key: documents, pages, public files, probes. */

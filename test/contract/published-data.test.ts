@@ -16,7 +16,7 @@ import { archives } from '../../api/routes/public-pages.ts';
 import { getStorm, listStorms } from '../../api/routes/storms.ts';
 import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';
-import { telemetryOf } from '../../api/server/middleware/telemetry.ts';
+import { telemetryOf } from '../../api/server/answer.ts';
 import { openEngine, sqlText } from '../../pipeline/duckdb.ts';
 import { neverPolled, writeFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';

@@ -682,7 +682,6 @@ const testEtag = testWith(
     const service = await startService({
       endpoints: samples.endpoints,
       now: () => SERVICE_NOW_MS + clock.ms,
-      app: { clock: { monotonic_ms: () => clock.ms, unix_ms: () => SERVICE_NOW_MS + clock.ms } },
     });
     return { service, samples, clock };
   },

@@ -1,8 +1,7 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { namesTag } from '../../http/entity-tag.ts';
 import { ApiError } from '../../http/errors.ts';
-import { acceptsGzip, type Headers } from '../../http/reply.ts';
+import { acceptsGzip, type Headers, namesTag } from '../../http/reply.ts';
 import type { FileRange } from '../data-root.ts';
 
 export interface FileRequest {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { canonical } from '../../../api/http/canonical.ts';
+import { canonical } from '../../../api/http/reply.ts';
 
 test('the order of members does not matter, that of items does', (t) => {
   t.is(canonical({ b: 1, a: [{ d: null, c: 'x' }] }), '{"a":[{"c":"x","d":null}],"b":1}');

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { type Arrival, clientAddress, networkOf, trustedProxies } from '../../../api/http/address.ts';
-import { entityTag, namesTag } from '../../../api/http/entity-tag.ts';
+import { entityTag, namesTag } from '../../../api/http/reply.ts';
+import { type Arrival, clientAddress, networkOf, trustedProxies } from '../../../api/server/http-server.ts';
 
 /** A request from a peer, with a forwarded header. */
 function from(peer: string, forwarded?: string): Arrival {

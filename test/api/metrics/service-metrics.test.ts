@@ -5,7 +5,7 @@ import { ApiError } from '../../../api/http/errors.ts';
 import { createMetrics } from '../../../api/http/metrics.ts';
 import { serviceMetrics } from '../../../api/metrics/service-metrics.ts';
 import { getHailCurrent } from '../../../api/routes/hail-current.ts';
-import { telemetryOf } from '../../../api/server/middleware/telemetry.ts';
+import { telemetryOf } from '../../../api/server/answer.ts';
 import type { Services } from '../../../api/services.ts';
 import { midnight, NOW_MS, preparedRoot } from '../../support/data/world.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonical } from '../../../api/http/canonical.ts';
+import { canonical } from '../../../api/http/reply.ts';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from '../../../api/pdf/report-material.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';

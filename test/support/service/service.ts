@@ -6,10 +6,10 @@ import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { openRecords, type Records } from '../../../api/billing/records.ts';
 import { EARLIER_VARIANT } from '../../../api/legacy/variant.ts';
 import { OTHER_FORMATS } from '../../../api/legacy/variants.ts';
+import type { Telemetry } from '../../../api/server/answer.ts';
 import { type AppOptions, createApp } from '../../../api/server/app.ts';
 import type { Endpoint } from '../../../api/server/endpoint.ts';
 import { createHttpServer, serveApp } from '../../../api/server/http-server.ts';
-import type { Telemetry } from '../../../api/server/middleware/telemetry.ts';
 import type { PublicRoute } from '../../../api/server/public.ts';
 import { openServices, type Services } from '../../../api/services.ts';
 import type { WebhookClient } from '../../../api/webhooks/client.ts';
@@ -119,7 +119,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     publicRoutes: options.public_routes?.(services) ?? [],
     services,
     trusted: null,
-    clock: { monotonic_ms: () => performance.now(), unix_ms: now },
     check_replies: 'all',
     telemetry,
     variants: [{ endpoints: [], variant: EARLIER_VARIANT }],

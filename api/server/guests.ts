@@ -1,13 +1,12 @@
-import type { Caller } from '../../accounts/keyring.ts';
-import { SELF_HOSTED } from '../../accounts/plans.ts';
-import { countByAddress, RATE_WINDOW_S } from '../../http/call-limits.ts';
-import { ApiError } from '../../http/errors.ts';
-import { isGone } from '../../http/reply.ts';
-import { ANSWERS } from '../../published/duckdb.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { endpointRouter, routes } from '../router.ts';
-import type { CallHandler, Middleware } from '../state.ts';
-import { CURRENT_VARIANT } from '../variant.ts';
+import type { Caller } from '../accounts/keyring.ts';
+import { SELF_HOSTED } from '../accounts/plans.ts';
+import { countByAddress, RATE_WINDOW_S } from '../http/call-limits.ts';
+import { ApiError } from '../http/errors.ts';
+import { isGone } from '../http/reply.ts';
+import { ANSWERS } from '../published/duckdb.ts';
+import type { Endpoint } from './endpoint.ts';
+import { endpointRouter, routes } from './router.ts';
+import { type CallHandler, CURRENT_VARIANT, type Middleware } from './state.ts';
 
 /** Requests per minute of one address without a key. */
 export const GUEST_RATE_PER_MINUTE = 120;
