@@ -5,8 +5,6 @@ import { Command } from 'commander';
 import { sql } from 'kysely';
 import { EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
-import { openDatabase } from '../records/database.ts';
-import { pauseDeliveries } from '../records/delivery-pause.ts';
 import { masterKeyPath } from '../records/secrets.ts';
 import { sqlitePath } from '../records/sqlite.ts';
 import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
@@ -21,7 +19,7 @@ export function backupCommand(config: () => RecordsConfig): Command {
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nThe folder is a data root without published data. A service that starts on it sends nothing before `webhook resume`.',
+      '\nThe folder is a data root without published data. Where the original still runs, start a service on it with `serve --no-workers`: both would send its events.',
     )
     .action(async (folder: string, { json }: { readonly json?: true }) => {
       const settings = config();
@@ -42,7 +40,7 @@ export function backupCommand(config: () => RecordsConfig): Command {
 
 /** Writes under a temporary name: a folder with the final name is complete. */
 async function writeBackup(settings: RecordsConfig, to: string): Promise<void> {
-  const { data_root, now } = settings;
+  const { data_root } = settings;
   const partial = `${to}.partial`;
   await rm(partial, { recursive: true, force: true });
   try {
@@ -51,7 +49,6 @@ async function writeBackup(settings: RecordsConfig, to: string): Promise<void> {
     // SQLite writes into the empty file, which its owner alone can read.
     await (await open(copy, 'wx', 0o600)).close();
     await withRecords(settings, ({ reader }) => sql`vacuum into ${copy}`.execute(reader));
-    await markAsCopy(copy, now());
     if (existsSync(masterKeyPath(data_root))) await cp(masterKeyPath(data_root), masterKeyPath(partial));
     // After the records: a job that is done has its file.
     for (const name of [layout.reports, layout.exports])
@@ -59,15 +56,5 @@ async function writeBackup(settings: RecordsConfig, to: string): Promise<void> {
     await rename(partial, to);
   } finally {
     await rm(partial, { recursive: true, force: true });
-  }
-}
-
-/** Pauses deliveries in the copy: its original may still send them. */
-async function markAsCopy(path: string, now_ms: number): Promise<void> {
-  const store = openDatabase({ path });
-  try {
-    await store.transaction((rows) => pauseDeliveries(rows, 'the records are a copy from a backup', now_ms));
-  } finally {
-    await store.close();
   }
 }

@@ -9,7 +9,6 @@ import { fileFault } from '../jobs/files.ts';
 import { filedJobs, pendingSince } from '../jobs/rows.ts';
 import { openCatalog } from '../published/catalog.ts';
 import { recordsLocation } from '../records/database.ts';
-import { deliveryPause, RESUME } from '../records/delivery-pause.ts';
 import { isOutage } from '../records/errors.ts';
 import { isDamage } from '../records/mapped-errors.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
@@ -100,11 +99,6 @@ async function inRecords(config: DoctorConfig): Promise<readonly Finding[]> {
 
 /** While the service runs, due events are sent within a second or two. */
 async function deliveries({ reader }: Records): Promise<Finding> {
-  const pause = await deliveryPause(reader);
-  if (pause !== null) {
-    const message = `events and mails wait since ${pause.since}, because ${pause.reason}: once the original is gone, '${RESUME}' sends them`;
-    return { check: 'deliveries', status: 'note', message };
-  }
   const overdue = await overdueMessages(reader, Date.now() - OVERDUE_MS);
   const faults = overdue.map(({ receiver_id, next_at }) => `an event for ${receiver_id} is due since ${next_at}`);
   return listed('deliveries', faults, 'none is overdue');

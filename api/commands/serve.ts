@@ -12,7 +12,6 @@ import { OTHER_FORMATS, OTHER_VARIANTS } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
 import { openViewer, type ViewerOptions } from '../published/archives/viewer.ts';
-import { deliveryPause, RESUME } from '../records/delivery-pause.ts';
 import { takeServiceLock } from '../records/sqlite.ts';
 import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
@@ -142,13 +141,7 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     };
     // The last step that may fail, and printed at once: the keys are shown this once.
     const first_keys = await ensureFirstBusiness(services.records, services.now());
-    const pause = await deliveryPause(services.records.reader);
     say(welcome(base_url, first_keys));
-    if (pause !== null) {
-      say(`Events and mails wait since ${pause.since}: ${pause.reason}. Once the original is gone: ${RESUME}\n\n`);
-      // An error: it takes an operator, and is to be seen at every level.
-      log.error({ ...pause, resume: RESUME }, 'Delivery:Start:Paused');
-    }
     log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
     return {
       base_url,

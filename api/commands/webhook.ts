@@ -5,7 +5,6 @@ import { listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import { OTHER_FORMATS } from '../legacy/variants.ts';
 import { recordAct } from '../records/audit.ts';
-import { deliveryPause, endDeliveryPause, pauseDeliveries, RESUME } from '../records/delivery-pause.ts';
 import type { Database } from '../records/schema.ts';
 import { openSecrets } from '../records/secrets.ts';
 import { openQueue } from '../records/tasks.ts';
@@ -35,7 +34,7 @@ const GRACE_MS = 24 * 3_600_000;
 
 /** `hail-api webhook`: receivers of events, their secrets, and a receiver for trials. */
 export function webhookCommand(config: () => WebhookConfig): Command {
-  const about = 'receivers of events: list, enable, secrets, recovery, the pause of a copy, a trial receiver';
+  const about = 'receivers of events: list, enable, secrets, recovery, a trial receiver';
   return group('webhook', about, [
     onRecords(config, {
       usage: 'list [business]',
@@ -106,41 +105,9 @@ export function webhookCommand(config: () => WebhookConfig): Command {
         return { json: { id, since, dropped, missed, overdue }, lines: [line] };
       },
     }),
-    onRecords(config, {
-      usage: 'pause',
-      about: 'send no event and no mail until `resume`: for records that were copied by hand, before their first start',
-      run: async ({ records, now_ms }) => {
-        const changed = await records.transaction(async (rows) => {
-          if ((await deliveryPause(rows)) !== null) return false;
-          await pauseDeliveries(rows, 'an operator paused them', now_ms);
-          await recordAct(rows, now_ms, { act: 'deliveries.pause', ...DELIVERIES, detail: {} });
-          return true;
-        });
-        const line = changed ? `Events and mails wait until: ${RESUME}` : 'Events and mails waited already.';
-        return { json: { paused: true, changed }, lines: [line] };
-      },
-    }),
-    onRecords(config, {
-      usage: 'resume',
-      about: 'send the events and mails of a restored copy, which waited because its original might send them, too',
-      options: (command) =>
-        command.requiredOption('--original-is-gone', 'the original has stopped and will not start again'),
-      run: async ({ records, now_ms }) => {
-        const changed = await records.transaction(async (rows) => {
-          const ended = await endDeliveryPause(rows);
-          if (ended === null) return false;
-          await recordAct(rows, now_ms, { act: 'deliveries.resume', ...DELIVERIES, detail: { since: ended.since } });
-          return true;
-        });
-        const line = changed ? 'Events and mails are sent from now on.' : 'Events and mails were not paused.';
-        return { json: { paused: false, changed }, lines: [line] };
-      },
-    }),
     listenCommand(config),
   ]);
 }
-
-const DELIVERIES = { business_id: null, subject: 'deliveries' };
 
 /** Works on a receiver whose row is locked; throws when there is none. */
 async function onReceiver<Result>(

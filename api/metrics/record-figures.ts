@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely';
-import { deliveryPause } from '../records/delivery-pause.ts';
 import type { Database } from '../records/schema.ts';
 
 /** Most rows that are counted: calls wait for the one connection of SQLite meanwhile. */
@@ -10,7 +9,6 @@ export interface RecordFigures {
   readonly pending: number;
   /** When the longest due event was due; null: none waits for an attempt. */
   readonly next_at_ms: number | null;
-  readonly is_paused: boolean;
   readonly jobs: Readonly<Record<'report' | 'export', { readonly waiting: number; readonly running: number }>>;
   /** When the oldest waiting job was accepted; null: none waits. */
   readonly waiting_since_ms: number | null;
@@ -67,7 +65,6 @@ export async function readRecordFigures(rows: Kysely<Database>): Promise<RecordF
   return {
     pending: Number(pending),
     next_at_ms: next?.next_at ? Date.parse(next.next_at) : null,
-    is_paused: (await deliveryPause(rows)) !== null,
     jobs: { report: count('report'), export: count('export') },
     waiting_since_ms: waiting_ms.length === 0 ? null : Math.min(...waiting_ms),
     open_alerts: Number(open_alerts),

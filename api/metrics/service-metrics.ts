@@ -64,12 +64,11 @@ export function serviceMetrics({ registry }: Pick<Metrics, 'registry'>, services
       gauges.failed.set({ part: name }, part === null ? 1 : 0);
     gauges.ready.set({ part: 'records' }, ready === true ? 1 : 0);
     gauges.jobs.reset();
-    for (const gauge of [gauges.pending, gauges.due_age, gauges.paused, gauges.job_age, gauges.alerts]) gauge.remove();
+    for (const gauge of [gauges.pending, gauges.due_age, gauges.job_age, gauges.alerts]) gauge.remove();
     if (figures === null) return;
-    const { pending, next_at_ms, is_paused, jobs, waiting_since_ms, open_alerts } = figures;
+    const { pending, next_at_ms, jobs, waiting_since_ms, open_alerts } = figures;
     gauges.pending.set(pending);
     gauges.due_age.set(next_at_ms === null ? 0 : age_s(next_at_ms, Date.now()));
-    gauges.paused.set(is_paused ? 1 : 0);
     gauges.alerts.set(open_alerts);
     for (const kind of ['report', 'export'] as const)
       for (const state of ['waiting', 'running'] as const) gauges.jobs.set({ kind, state }, jobs[kind][state]);
@@ -159,10 +158,6 @@ export function createGauges(registry: Registry) {
     due_age: gauge(
       'delivery_oldest_due_age_seconds',
       `How long the longest due event has been due, 0 when none is. ${SHARED}`,
-    ),
-    paused: gauge(
-      'deliveries_paused',
-      `1 while a restored copy sends no event and no mail until 'hail-api webhook resume', else 0. ${SHARED}`,
     ),
     jobs: gauge('jobs', `Reports and exports that wait or run, counted up to ${COUNTED_MAX}. ${SHARED}`, [
       'kind',

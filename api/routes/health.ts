@@ -5,7 +5,6 @@ import type { Records } from '../billing/records.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import { jobBacklog } from '../jobs/rows.ts';
 import { NOTHING_PUBLISHED } from '../published/catalog.ts';
-import { deliveryPause } from '../records/delivery-pause.ts';
 import { isOutage } from '../records/errors.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import { readEndpoint } from '../server/endpoint.ts';
@@ -65,9 +64,8 @@ async function deliveryHealth({ reader }: Records): Promise<Health['components']
   const backlog = await orNull(messageBacklog(reader, machine_ms));
   if (backlog === null) return null;
   const overdue_ms = backlog.due_since_ms === null ? null : machine_ms - backlog.due_since_ms;
-  const is_paused = (await orNull(deliveryPause(reader))) !== null;
   return {
-    status: stateOf(!is_paused && (overdue_ms === null || overdue_ms <= LATE_MS)),
+    status: stateOf(overdue_ms === null || overdue_ms <= LATE_MS),
     queue_depth: backlog.events,
     oldest_due_seconds: overdue_ms === null ? null : Math.floor(overdue_ms / 1000),
   };
@@ -111,13 +109,10 @@ export function readyz(services: Services): PublicRoute {
       ctx.status = ready ? 200 : 503;
       ctx.set(PROBE_HEADERS);
       const missing = services.catalog.missing();
-      // A copy answers, and is ready: only what it would send waits.
-      const pause = checks.records ? await orNull(deliveryPause(services.records.reader)) : null;
-      const paused = pause === null ? {} : { deliveries: 'paused' };
       const lacks = missing.length === 0 ? {} : { missing };
       const reason = services.catalog.unreadable()?.message ?? null;
       const refused = reason === null ? {} : { reason };
-      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...paused, ...lacks, ...refused });
+      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...lacks, ...refused });
     },
   };
 }

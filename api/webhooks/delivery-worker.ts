@@ -3,7 +3,6 @@ import pino, { type Logger } from 'pino';
 import { MAIL_TASK, type Mailer, sendMail } from '../accounts/mail.ts';
 import type { Records } from '../billing/records.ts';
 import type { Meter } from '../http/metrics.ts';
-import { deliveryPause } from '../records/delivery-pause.ts';
 import { OWNER } from '../records/owner.ts';
 import { persistently } from '../records/persistently.ts';
 import type { Database } from '../records/schema.ts';
@@ -46,91 +45,28 @@ const READING_MS = 10_000;
 /** Finished messages can be recovered for this long. */
 const KEPT_MS = 30 * 86_400_000;
 const SWEEP_EVERY_MS = 3_600_000;
-/** How soon the begin and the end of a pause are seen while no task is run. */
-const PAUSE_LOOK_MS = 1_000;
 const MAILS_AT_ONCE = 4;
 const SILENT = pino({ level: 'silent' });
 const MAIL_LEASE_MS = 120_000;
 
-/**
- * Sends due messages and mails, unless these records are a copy whose original may still send them. The returned function stops
- * it and waits for attempts under way.
- */
+/** Sends due messages and mails. The returned function stops it and waits for attempts under way. */
 export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT): () => Promise<void> {
-  let working: readonly (() => Promise<void>)[] | null = null;
-  /** True once a failure to look was logged. */
-  let isTold = false;
-  const look = async () => {
-    try {
-      const isPaused = (await deliveryPause(parts.records.reader)) !== null;
-      if (isPaused !== (working === null)) {
-        const stops = working ?? [];
-        working = isPaused ? null : beginDeliveries(parts);
-        await Promise.all(stops.map((stop) => stop()));
-      }
-      isTold = false;
-    } catch (error) {
-      // What runs goes on, and what does not waits: whether this is a copy is not known.
-      if (!isTold) log.warn({ err: error }, 'Push:Pause:Unknown');
-      isTold = true;
-    }
-  };
-  let looking = look();
-  let isLooking = true;
-  const ended = () => {
-    isLooking = false;
-  };
-  void looking.then(ended);
-  const pauses = setInterval(() => {
-    if (isLooking) return;
-    isLooking = true;
-    looking = look();
-    void looking.then(ended);
-  }, PAUSE_LOOK_MS).unref();
+  const { queue, mailer } = parts;
+  const stops = [
+    queue.work(MESSAGE_TASK, { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, lease_ms: LEASE_MS }, (task) =>
+      deliverMessage(parts, task),
+    ),
+    queue.work(MAIL_TASK, { at_once: MAILS_AT_ONCE, at_once_of_group: 1, lease_ms: MAIL_LEASE_MS }, (task) =>
+      sendMail(task, mailer, parts),
+    ),
+  ];
   let sweeping: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
     sweeping = sweep(parts, log);
   }, SWEEP_EVERY_MS).unref();
   return async () => {
     clearInterval(timer);
-    clearInterval(pauses);
-    await looking;
-    await Promise.all([sweeping, ...(working ?? []).map((stop) => stop())]);
-  };
-}
-
-function beginDeliveries(parts: DeliveryParts): readonly (() => Promise<void>)[] {
-  const began_ms = performance.now();
-  const { queue } = parts;
-  return [
-    queue.work(
-      MESSAGE_TASK,
-      { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, lease_ms: LEASE_MS },
-      unlessPaused(parts, MESSAGE_TASK, (task) => deliverMessage(parts, task, began_ms)),
-    ),
-    queue.work(
-      MAIL_TASK,
-      { at_once: MAILS_AT_ONCE, at_once_of_group: 1, lease_ms: MAIL_LEASE_MS },
-      unlessPaused(parts, MAIL_TASK, (task) => sendMail(task, parts.mailer, parts)),
-    ),
-  ];
-}
-
-/** Looks at the mark before each task: another process may have set it since the last look. The task then comes again. */
-function unlessPaused(
-  { records, queue }: DeliveryParts,
-  name: string,
-  work: (task: Task) => Promise<void>,
-): (task: Task) => Promise<void> {
-  return async (task) => {
-    const pause = await persistently(READING_MS, () => deliveryPause(records.reader));
-    if (pause === null) {
-      await work(task);
-      return;
-    }
-    const { group, tenant, payload } = task;
-    const again = { name, group, tenant, payload, due_ms: Date.now() + PAUSE_LOOK_MS };
-    await records.transaction((rows) => queue.add(rows, again));
+    await Promise.all([sweeping, ...stops.map((stop) => stop())]);
   };
 }
 
@@ -146,15 +82,8 @@ async function sweep({ records }: DeliveryParts, log: Logger): Promise<void> {
   }
 }
 
-/**
- * Makes the attempt of a task, unless it was made before or the message is dropped or deleted. `began_ms`: when deliveries began
- * here or went on after a pause, monotonic milliseconds.
- */
-export async function deliverMessage(
-  parts: DeliveryParts,
-  { payload }: Pick<Task, 'payload'>,
-  began_ms = 0,
-): Promise<void> {
+/** Makes the attempt of a task, unless it was made before or the message is dropped or deleted. */
+export async function deliverMessage(parts: DeliveryParts, { payload }: Pick<Task, 'payload'>): Promise<void> {
   const { push_id: message_id, attempt, first_attempt } = MessageTask.parse(payload);
   const { records, secrets, webhookClient, queue } = parts;
   const message = await persistently(READING_MS, () => findMessage(records.reader, message_id));
@@ -175,9 +104,8 @@ export async function deliverMessage(
   formatOf(parts.formats, receiver);
   const first = first_attempt ?? { owner: OWNER, at_ms: performance.now() };
   const result = await postSigned(webhookClient, receiver, message);
-  // Monotonic clocks of two processes have different origins; and a pause is no time in which the receiver could have taken it.
-  const isKnown = first.owner === OWNER && first.at_ms >= began_ms;
-  const since_first_ms = isKnown ? performance.now() - first.at_ms : null;
+  // Monotonic clocks of two processes have different origins.
+  const since_first_ms = first.owner === OWNER ? performance.now() - first.at_ms : null;
   await record(parts, { message_id, receiver_id, attempt, first_attempt: first, since_first_ms, ...result });
 }
 

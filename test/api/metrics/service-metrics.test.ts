@@ -56,7 +56,6 @@ test('the page of a service with data says how old its newest scan and its feeds
   t.is(series.get('hail_refusals_total{code="invalid_parameter"}'), 1);
   t.is(series.get('hail_deliveries_pending'), 0);
   t.is(series.get('hail_delivery_oldest_due_age_seconds'), 0);
-  t.is(series.get('hail_deliveries_paused'), 0);
   t.is(series.get('hail_scrape_failed{part="records"}'), 0);
   t.is(series.get('hail_engine_statements_max{engine="answers",state="waiting"}'), 256);
   t.true([...series.keys()].some((name) => name.startsWith('hail_build_info{version="')));

@@ -12,13 +12,12 @@ import { matchScan, type ScanHail } from '../../../api/alerts/match.ts';
 import { indexPlaces } from '../../../api/alerts/place-index.ts';
 import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/places.ts';
 import { EARLIER_SAMPLES, earlierBodyOf } from '../../../api/legacy/events.ts';
-import { endDeliveryPause, pauseDeliveries } from '../../../api/records/delivery-pause.ts';
 import { CommitFailed } from '../../../api/records/errors.ts';
 import type { NewTask } from '../../../api/records/tasks.ts';
 import { addAttempt } from '../../../api/webhooks/attempts.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
-import { enqueueEvent, MESSAGE_TASK } from '../../../api/webhooks/events.ts';
+import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { setReceiverFormat } from '../../../api/webhooks/formats.ts';
 import { findMessage, sweepMessages } from '../../../api/webhooks/messages.ts';
 import { signatureFault } from '../../../api/webhooks/signature.ts';
@@ -77,64 +76,6 @@ test('a delivery over TLS carries both signatures, which receivers and Standard 
   t.like(headers, { 'x-service-event': 'alert.created', 'x-service-delivery-id': event_id, 'webhook-id': event_id });
   t.regex(String(headers['user-agent']), /^hail-webhooks\/\d/);
   t.is(headers['content-type'], 'application/json');
-});
-
-test('deliveries of records that are marked as a copy wait, and are sent once the mark is gone', async (t) => {
-  const { receiver, service } = await sending(t);
-  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
-  const [first = ''] = await happen(service, [webhook_id]);
-  await until(() => receiver.received.length === 1);
-  const { queue, records } = service.services;
-  await records.transaction((rows) => pauseDeliveries(rows, 'test', Date.now()));
-  await until(() => queue.load(MESSAGE_TASK) === null);
-  const [second = ''] = await happen(service, [webhook_id]);
-  t.like(await findMessage(records.reader, second), { state: 'pending', attempts: 0 });
-  await records.transaction(endDeliveryPause);
-  await until(() => receiver.received.length === 2);
-  t.deepEqual(
-    receiver.received.map(({ headers }) => headers['webhook-id']),
-    [first, second],
-  );
-});
-
-test('nothing is sent from the moment at which the mark of a copy is there, whichever process set it', async (t) => {
-  const { receiver, service } = await sending(t);
-  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
-  const { queue, records } = service.services;
-  await happen(service, [webhook_id]);
-  await until(() => receiver.received.length === 1);
-  await records.transaction((rows) => pauseDeliveries(rows, 'test', Date.now()));
-  const ids: string[] = [];
-  for (let k = 0; k < 8; k++) ids.push(...(await happen(service, [webhook_id])));
-  queue.wake(MESSAGE_TASK);
-  await until(() => queue.load(MESSAGE_TASK) === null);
-  t.is(receiver.received.length, 1);
-  await records.transaction(endDeliveryPause);
-  await until(() => receiver.received.length === 9);
-  const sent = receiver.received.slice(1).map(({ headers }) => String(headers['webhook-id']));
-  t.deepEqual(sent.sort(), ids.sort());
-});
-
-test('an event that was tried before a long pause has all of its retries after it, as the pause is none of its hour', async (t) => {
-  const service = await startWebhookService();
-  t.teardown(service.close);
-  const { webhook_id } = await makeWebhook(service);
-  const [id = ''] = await happen(service, [webhook_id]);
-  service.receivers.answer = () => 500;
-  await runTasks(service);
-  const { records } = service;
-  const task = await records.reader.selectFrom('tasks').selectAll().executeTakeFirstOrThrow();
-  const payload: { first_attempt: { owner: string; at_ms: number } } = JSON.parse(task.payload);
-  const began_ms = performance.now();
-  const { owner } = payload.first_attempt;
-  const before = { payload: { ...payload, first_attempt: { owner, at_ms: began_ms - 7 * 86_400_000 } } };
-  await deliverMessage(service.services, before, began_ms);
-  t.like(await findMessage(records.reader, id), { attempts: 2, state: 'pending' });
-  const tasks = await records.reader.selectFrom('tasks').select('payload').orderBy('due_ms').execute();
-  const next: object = JSON.parse(tasks.at(-1)?.payload ?? '{}');
-  const week_old = { payload: { ...next, first_attempt: before.payload.first_attempt } };
-  await deliverMessage(service.services, week_old, Number.NEGATIVE_INFINITY);
-  t.like(await findMessage(records.reader, id), { attempts: 3, state: 'dropped' }, 'without a pause the hour is over');
 });
 
 test('a failed delivery is sent again with the same bytes until it is taken', async (t) => {

@@ -112,10 +112,6 @@ const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     fires: { hail_job_oldest_waiting_age_seconds: '0+60x400' },
     quiet: { hail_job_oldest_waiting_age_seconds: ALWAYS(600) },
   },
-  HailReceiversPaused: {
-    fires: { hail_deliveries_paused: ALWAYS(1) },
-    quiet: { hail_deliveries_paused: '1x370 0x20' },
-  },
 };
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;

@@ -1,5 +1,4 @@
 import { readRecordFigures } from '../../../../api/metrics/record-figures.ts';
-import { deliveryPause, endDeliveryPause, pauseDeliveries } from '../../../../api/records/delivery-pause.ts';
 import { makeTenant, type Register } from '../world.ts';
 
 /** What the metrics read of the records. */
@@ -40,21 +39,9 @@ export function figuresSuite(test: Register): void {
     t.deepEqual(await readRecordFigures(records.reader), {
       pending: 3,
       next_at_ms: Date.parse('2026-05-20T11:40:00Z'),
-      is_paused: false,
       jobs: { report: none, export: none },
       waiting_since_ms: null,
       open_alerts: 0,
     });
-  });
-
-  test('the mark of a copy is one row, which a second mark replaces and whose end is told once', async (t, world) => {
-    const records = await world.open();
-    t.is(await deliveryPause(records.reader), null);
-    await records.transaction((rows) => pauseDeliveries(rows, 'first', world.now_ms));
-    await records.transaction((rows) => pauseDeliveries(rows, 'second', world.now_ms));
-    t.like(await deliveryPause(records.reader), { reason: 'second' });
-    t.true((await readRecordFigures(records.reader)).is_paused);
-    t.like(await records.transaction(endDeliveryPause), { reason: 'second' });
-    t.is(await records.transaction(endDeliveryPause), null);
   });
 }
