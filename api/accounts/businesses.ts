@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../records/audit.ts';
@@ -30,7 +31,7 @@ export async function createBusiness(
     .onConflict((conflict) => conflict.column('name').doNothing())
     .executeTakeFirst();
   if (numInsertedOrUpdatedRows !== 1n) return null;
-  await rows.insertInto('plans').values(planRow(business.id, plan)).execute();
+  await rows.insertInto('plans').values({ business_id: business.id, ...planRow(plan) }).execute();
   await recordAct(rows, now_ms, { act: 'business.create', business_id: business.id, subject: name, detail: { plan } });
   return business;
 }
@@ -42,13 +43,12 @@ export async function listBusinesses(rows: Kysely<Database>): Promise<readonly B
 
 /** The business of that name or id; null when there is none. */
 export async function findBusiness(rows: Kysely<Database>, nameOrId: string): Promise<Business | null> {
-  const found = await rows
+  const found = rows
     .selectFrom('businesses')
     .select(COLUMNS)
     .where(({ or }) => or({ name: nameOrId, id: nameOrId }))
-    .orderBy((eb) => eb('id', '=', nameOrId), 'desc')
-    .executeTakeFirst();
-  return found ?? null;
+    .orderBy((eb) => eb('id', '=', nameOrId), 'desc');
+  return (await found.executeTakeFirst()) ?? null;
 }
 
 /** Suspends or resumes; false when it already was so. */
@@ -108,9 +108,8 @@ export async function purgeBusiness(
 
 /** The plan of a business. */
 export async function readPlan(rows: Kysely<Database>, business_id: string): Promise<Tariff> {
-  return tariffOf(
-    await rows.selectFrom('plans').selectAll().where('business_id', '=', business_id).executeTakeFirstOrThrow(),
-  );
+  const plan = rows.selectFrom('plans').selectAll().where('business_id', '=', business_id);
+  return tariffOf(await plan.executeTakeFirstOrThrow());
 }
 
 /** Changes the plan of a business, in force at once; false when nothing changed. */
@@ -121,10 +120,8 @@ export async function setPlan(
   now_ms: number,
 ): Promise<boolean> {
   const before = await readPlan(rows, id);
-  const { business_id: _, ...row } = planRow(id, plan);
-  const { business_id: __, ...rowBefore } = planRow(id, before);
-  if (JSON.stringify(row) === JSON.stringify(rowBefore)) return false;
-  await rows.updateTable('plans').set(row).where('business_id', '=', id).execute();
+  if (isDeepStrictEqual(plan, before)) return false;
+  await rows.updateTable('plans').set(planRow(plan)).where('business_id', '=', id).execute();
   await recordAct(rows, now_ms, { act: 'plan.set', business_id: id, subject: name, detail: { before, after: plan } });
   return true;
 }

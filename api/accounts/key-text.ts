@@ -14,21 +14,6 @@ const KEYS_WITHIN = /((?:hs_live|test)_[0-9A-Za-z]{8})[0-9A-Za-z]+/g;
 const SIGNATURES_WITHIN = /(\bsig(?:=|%(?:25)*3d))[\w-]+/gi;
 
 export type KeyKind = 'live' | 'test';
-/** Variant of the interface that a key gets under `/v1`. */
-export type KeyVariant = VariantName;
-/** Variants in the words of operators. */
-export const VARIANT_WORDS = ['current', 'legacy'] as const;
-export type VariantWord = (typeof VARIANT_WORDS)[number];
-
-/** The variant that an operator names. */
-export function keyVariantOf(word: VariantWord): KeyVariant {
-  return word === 'legacy' ? 'earlier' : word;
-}
-
-/** The operators' word for a variant. */
-export function variantWordOf(variant: KeyVariant): VariantWord {
-  return variant === 'earlier' ? 'legacy' : variant;
-}
 
 /** A new key. `text` is shown once; `digest` and `public_id` are stored. */
 interface NewKeyText {
@@ -38,7 +23,7 @@ interface NewKeyText {
 }
 
 /** Draws a key: `hs_live_`, `hs_test_` or, of the earlier variant, `test_`; public id, secret, checksum. */
-export function newKeyText(kind: KeyKind, variant: KeyVariant = 'current'): NewKeyText {
+export function newKeyText(kind: KeyKind, variant: VariantName = 'current'): NewKeyText {
   const public_id = randomText(PUBLIC_ID_CHARACTERS);
   const prefix = kind === 'test' && variant !== 'current' ? 'test' : `hs_${kind}`;
   const body = `${prefix}_${public_id}${randomText(SECRET_CHARACTERS)}`;

@@ -2,8 +2,8 @@ import { timingSafeEqual } from 'node:crypto';
 import type { InferResult, Kysely } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { param, prepare } from '../records/prepare.ts';
-import type { Database } from '../records/schema.ts';
-import { type KeyKind, type KeyVariant, keyDigest, parseKeyText } from './key-text.ts';
+import type { Database, VariantName } from '../records/schema.ts';
+import { type KeyKind, keyDigest, parseKeyText } from './key-text.ts';
 import { type Tariff, tariffOf } from './plans.ts';
 
 /** How long a key is served from memory: a revocation is in force everywhere after that. */
@@ -19,7 +19,7 @@ export interface Caller {
   /** Keys of one rotation share this: their requests count in one window. */
   readonly rate_bucket: string;
   readonly kind: KeyKind;
-  readonly variant: KeyVariant;
+  readonly variant: VariantName;
   readonly scopes: readonly string[];
   readonly suspended: boolean;
   /** Most credits a month with the keys of this rotation; null: none but the business's. */
@@ -46,11 +46,12 @@ interface KnownKey {
 /** Looks keys up by their public id and compares digests in constant time; a key that does not exist costs the same comparison. */
 export function createKeyring(reader: Kysely<Database>): Keyring {
   const known = new LRUCache<string, KnownKey>({ max: KEYS_REMEMBERED });
-  const underway = new Map<string, Promise<KnownKey | null>>();
   const query = prepare(keySelect(reader));
 
-  async function lookUp(public_id: string): Promise<KnownKey | null> {
+  async function keyOf(public_id: string): Promise<KnownKey | null> {
+    const remembered = known.get(public_id);
     const looked_up_ms = performance.now();
+    if (remembered && looked_up_ms - remembered.looked_up_ms < KEY_MEMORY_MS) return remembered;
     const { rows } = await reader.executeQuery(query({ public_id }));
     const found = rows[0] ? knownKey(rows[0], looked_up_ms) : null;
     if (found) known.set(public_id, found);
@@ -58,20 +59,10 @@ export function createKeyring(reader: Kysely<Database>): Keyring {
     return found;
   }
 
-  function fresh(public_id: string): KnownKey | null | Promise<KnownKey | null> {
-    const remembered = known.get(public_id);
-    if (remembered && performance.now() - remembered.looked_up_ms < KEY_MEMORY_MS) return remembered;
-    const running = underway.get(public_id);
-    if (running !== undefined) return running;
-    const lookedUp = lookUp(public_id).finally(() => underway.delete(public_id));
-    underway.set(public_id, lookedUp);
-    return lookedUp;
-  }
-
   return {
     authenticate: async (keyText, now_ms) => {
       const parsed = parseKeyText(keyText);
-      return parsed && opened(await fresh(parsed.public_id), keyText, now_ms);
+      return parsed && opened(await keyOf(parsed.public_id), keyText, now_ms);
     },
     remembered: (keyText, now_ms) => {
       const parsed = parseKeyText(keyText);

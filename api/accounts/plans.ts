@@ -1,52 +1,46 @@
 import type { Insertable, Selectable } from 'kysely';
-
+import { z } from 'zod';
 import type { Database } from '../records/schema.ts';
-
-/** What a plan allows a business. Null limits: none. */
-export interface Tariff {
-  readonly name: string;
-  readonly monthly_limit: number | null;
-  readonly spend_cap: number | null;
-  readonly overage_policy: 'allow' | 'block';
-  readonly overage_rate: number;
-  readonly rate_per_minute: number;
-  readonly features: readonly string[];
-  readonly quotas: {
-    readonly locations: number;
-    readonly polygons: number;
-    readonly point_areas: number;
-    readonly real_time_polygons: number;
-    readonly area_sq_mi: number;
-    readonly subscriptions: number;
-    readonly webhooks: number;
-    /** Requests a UTC day with all keys together; null: any number. */
-    readonly requests_per_day: number | null;
-  };
-}
 
 /** Features that a plan may name. */
 export const FEATURES = ['exports', 'real_time_delivery'] as const;
 
+const credits = z.int().nonnegative().nullable().default(null);
+const count = (most: number) => z.int().nonnegative().default(most);
+
+/** A plan in a file: without features, and otherwise with the bounds of a machine of one's own, where it names no others. Null: no bound. */
+export const PlanFile = z.strictObject({
+  monthly_limit: credits,
+  spend_cap: credits,
+  overage_policy: z.enum(['allow', 'block']).default('allow'),
+  /** Currency units per credit above the limit. */
+  overage_rate: z.number().nonnegative().default(0),
+  rate_per_minute: z.int().positive().default(60),
+  features: z.array(z.enum(FEATURES)).default([]),
+  quotas: z
+    .strictObject({
+      locations: count(10_000),
+      polygons: count(100),
+      point_areas: count(500),
+      real_time_polygons: count(10),
+      area_sq_mi: count(50_000),
+      subscriptions: count(100),
+      webhooks: count(10),
+      /** Requests a UTC day with all keys together. */
+      requests_per_day: credits,
+    })
+    .prefault({}),
+});
+
+/** What a plan allows a business. Null limits: none. */
+export interface Tariff extends Readonly<Omit<z.infer<typeof PlanFile>, 'features' | 'quotas'>> {
+  readonly name: string;
+  readonly features: readonly string[];
+  readonly quotas: Readonly<z.infer<typeof PlanFile>['quotas']>;
+}
+
 /** What the first business of a machine of one's own may do: everything. */
-export const SELF_HOSTED: Tariff = {
-  name: 'self-hosted',
-  monthly_limit: null,
-  spend_cap: null,
-  overage_policy: 'allow',
-  overage_rate: 0,
-  rate_per_minute: 60,
-  features: FEATURES,
-  quotas: {
-    locations: 10_000,
-    polygons: 100,
-    point_areas: 500,
-    real_time_polygons: 10,
-    area_sq_mi: 50_000,
-    subscriptions: 100,
-    webhooks: 10,
-    requests_per_day: null,
-  },
-};
+export const SELF_HOSTED: Tariff = { name: 'self-hosted', ...PlanFile.parse({ features: FEATURES }) };
 
 /** Plans that the earlier variant publishes: requests a minute of each key, requests a UTC day, webhooks. */
 export const NAMED_PLANS = {
@@ -82,29 +76,18 @@ export function effectiveCap({
   return spend_cap === null ? monthly_limit : Math.min(monthly_limit, spend_cap);
 }
 
-/** The row of a business's plan. */
-export function planRow(business_id: string, plan: Tariff): Insertable<Database['plans']> {
-  const { features, quotas, ...rest } = plan;
-  return {
-    business_id,
-    ...rest,
-    features: JSON.stringify(features),
-    quotas: JSON.stringify(quotas),
-    cap: effectiveCap(plan),
-  };
+/** The row of a plan. */
+export function planRow(plan: Tariff): Omit<Insertable<Database['plans']>, 'business_id'> {
+  const { features, quotas } = plan;
+  return { ...plan, features: JSON.stringify(features), quotas: JSON.stringify(quotas), cap: effectiveCap(plan) };
 }
 
-/** The plan in a row. */
+/** The plan in a row, which may have other columns. */
 export function tariffOf(row: Omit<Selectable<Database['plans']>, 'business_id' | 'cap'>): Tariff {
+  const { name, monthly_limit, spend_cap, overage_policy, overage_rate, rate_per_minute } = row;
   return Object.freeze({
-    name: row.name,
-    monthly_limit: row.monthly_limit,
-    spend_cap: row.spend_cap,
-    overage_policy: row.overage_policy,
-    overage_rate: row.overage_rate,
-    rate_per_minute: row.rate_per_minute,
+    ...{ name, monthly_limit, spend_cap, overage_policy, overage_rate, rate_per_minute },
     features: Object.freeze(JSON.parse(row.features) as string[]),
-    // Those that are newer than the row have their default.
-    quotas: Object.freeze({ ...SELF_HOSTED.quotas, ...(JSON.parse(row.quotas) as Partial<Tariff['quotas']>) }),
+    quotas: Object.freeze(JSON.parse(row.quotas) as Tariff['quotas']),
   });
 }

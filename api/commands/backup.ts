@@ -7,10 +7,11 @@ import { EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import { masterKeyPath } from '../records/secrets.ts';
 import { sqlitePath } from '../records/sqlite.ts';
-import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
+import type { Config } from '../config.ts';
+import { CommandError, print, withRecords } from './cli.ts';
 
 /** `hail-api backup`: a copy of the SQLite records, the master key, and the files of reports and exports, as a data root of its own. */
-export function backupCommand(config: () => RecordsConfig): Command {
+export function backupCommand(config: () => Config): Command {
   return new Command('backup')
     .description(
       'copy the SQLite records, the master key, reports and exports to a new folder, also while the server runs',
@@ -39,7 +40,7 @@ export function backupCommand(config: () => RecordsConfig): Command {
 }
 
 /** Writes under a temporary name: a folder with the final name is complete. */
-async function writeBackup(settings: RecordsConfig, to: string): Promise<void> {
+async function writeBackup(settings: Config, to: string): Promise<void> {
   const { data_root } = settings;
   const partial = `${to}.partial`;
   await rm(partial, { recursive: true, force: true });

@@ -4,23 +4,14 @@ import { createBusiness, listBusinesses, purgeBusiness, readPlan, setStatus } fr
 import { listKeys } from '../accounts/keys.ts';
 import { listMembers } from '../accounts/members.ts';
 import { SELF_HOSTED } from '../accounts/plans.ts';
+import type { Config } from '../config.ts';
 import { removeFile } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
 import { auditLines } from '../records/audit.ts';
-import {
-  businessNamed,
-  CommandError,
-  group,
-  label,
-  nowOrAlready,
-  onRecords,
-  type RecordsConfig,
-  table,
-} from './cli.ts';
-import { planLines } from './plan.ts';
+import { businessNamed, CommandError, group, label, onRecords } from './cli.ts';
 
 /** `hail-api business`: tenants, and the audit log of operators. */
-export function businessCommand(config: () => RecordsConfig): Command {
+export function businessCommand(config: () => Config): Command {
   return group('business', 'create, list, show, suspend, resume and delete businesses', [
     onRecords(config, {
       usage: 'create <name>',
@@ -30,38 +21,23 @@ export function businessCommand(config: () => RecordsConfig): Command {
         const name = label(given);
         const made = await records.transaction((rows) => createBusiness(rows, name, SELF_HOSTED, now_ms));
         if (made === null) throw new CommandError(EXIT.conflict, `business ${name}: exists, expected a new name`);
-        return { json: made, lines: [`Made business ${name} (${made.id}).`] };
+        return { json: made };
       },
     }),
     onRecords(config, {
       usage: 'list',
       about: 'every business',
-      run: async ({ records }) => {
-        const businesses = await listBusinesses(records.reader);
-        const rows = businesses.map(({ id, name, status, created_at }) => [name, id, status, created_at]);
-        const lines = table(['name', 'id', 'status', 'made'], rows, 'There is no business.');
-        return { json: { businesses }, lines };
-      },
+      run: async ({ records }) => ({ json: { businesses: await listBusinesses(records.reader) } }),
     }),
     onRecords(config, {
       usage: 'show <business>',
       about: 'a business by name or id: plan, members, keys',
       run: async ({ records, now_ms }, _, nameOrId) => {
+        const { reader } = records;
         const business = await businessNamed(records, nameOrId);
-        const plan = await readPlan(records.reader, business.id);
-        const members = await listMembers(records.reader, business.id);
-        const keys = await listKeys(records.reader, business.id, now_ms);
-        const memberRows = members.map(({ email, role }) => [email, role]);
-        const keyRows = keys.map(({ name, public_id, kind, status }) => [name, public_id, kind, status]);
-        return {
-          json: { ...business, plan, members, keys },
-          lines: [
-            `${business.name} (${business.id}), ${business.status}, made ${business.created_at}`,
-            ...planLines(plan),
-            ...table(['member', 'role'], memberRows, 'no members'),
-            ...table(['key', 'public id', 'kind', 'status'], keyRows, 'no keys'),
-          ],
-        };
+        const plan = await readPlan(reader, business.id);
+        const members = await listMembers(reader, business.id);
+        return { json: { ...business, plan, members, keys: await listKeys(reader, business.id, now_ms) } };
       },
     }),
     statusCommand(config, 'suspend', 'refuse every call of a business with 403', 'suspended'),
@@ -69,20 +45,15 @@ export function businessCommand(config: () => RecordsConfig): Command {
     onRecords(config, {
       usage: 'delete <business>',
       about: 'remove a business, its keys, credits, portfolio, reports and exports for good',
-      options: (command) => command.option('--purge', 'say that nothing is to be kept; the audit log is'),
-      run: async ({ records, settings, now_ms }, { purge }: { readonly purge?: true }, nameOrId) => {
-        if (!purge)
-          throw new CommandError(
-            EXIT.usage,
-            `business ${nameOrId}: --purge is missing, expected it, for nothing is kept`,
-          );
+      options: (command) =>
+        command.requiredOption('--purge', 'say that nothing is to be kept; the audit log is'),
+      run: async ({ records, settings, now_ms }, _, nameOrId) => {
         const business = await businessNamed(records, nameOrId);
         const filed = await filedJobs(records.reader, business.id);
         await records.transaction((rows) => purgeBusiness(rows, records.store, business, now_ms));
         // The sweep removes a file that a job writes at this moment.
         for (const job of filed) await removeFile(settings.data_root, job);
-        const lines = [`Deleted business ${business.name} (${business.id}).`];
-        return { json: { id: business.id, deleted: true }, lines };
+        return { json: { id: business.id, deleted: true } };
       },
     }),
     onRecords(config, {
@@ -92,27 +63,20 @@ export function businessCommand(config: () => RecordsConfig): Command {
         const gone = await auditLines(records.reader, nameOrId ?? null);
         const isName = gone.length === 0 && nameOrId !== undefined;
         const acts = isName ? await auditLines(records.reader, (await businessNamed(records, nameOrId)).id) : gone;
-        const rows = acts.map(({ at, actor, act, subject, detail }) => [
-          at,
-          actor,
-          act,
-          subject,
-          JSON.stringify(detail),
-        ]);
-        return { json: { acts }, lines: table(['when', 'who', 'act', 'on', 'detail'], rows, 'Nothing was done.') };
+        return { json: { acts } };
       },
     }),
   ]);
 }
 
-function statusCommand(config: () => RecordsConfig, verb: string, about: string, status: 'suspended' | 'active') {
+function statusCommand(config: () => Config, verb: string, about: string, status: 'suspended' | 'active') {
   return onRecords(config, {
     usage: `${verb} <business>`,
     about,
     run: async ({ records, now_ms }, _, nameOrId) => {
       const business = await businessNamed(records, nameOrId);
       const changed = await records.transaction((rows) => setStatus(rows, business, status, now_ms));
-      return { json: { id: business.id, status, changed }, lines: [nowOrAlready(business.name, changed, status)] };
+      return { json: { id: business.id, status, changed } };
     },
   });
 }

@@ -13,9 +13,6 @@ import { MasterKeyError } from '../records/secrets.ts';
 /** How long a command waits for the server, which may be writing a large portfolio, and for one statement: some read every row. */
 const WAITS = { lock_ms: 5_000, statement_ms: 600_000 } as const;
 
-/** What these commands need of the settings. */
-export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'>;
-
 /** A failure of a command: subject, found, expected; and its exit code. */
 export class CommandError extends Error {
   readonly code: number;
@@ -37,8 +34,8 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };
   if (error instanceof CommandError) return { code: error.code, message: error.message };
   if (error instanceof SettingsError) return { code: EXIT.usage, message: error.message };
-  if (EXPECTED.some((kind) => error instanceof kind))
-    return { code: EXIT.failure, message: String(Object(error).message) };
+  if (error instanceof Error && EXPECTED.some((kind) => error instanceof kind))
+    return { code: EXIT.failure, message: error.message };
   return explainOtherError(error);
 }
 
@@ -60,7 +57,7 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
  * SQLite file is an error, because the data root is probably the wrong one.
  */
 export async function withRecords<Result>(
-  config: RecordsConfig,
+  config: Config,
   work: (records: Records) => Promise<Result>,
   { create = false } = {},
 ): Promise<Result> {
@@ -90,72 +87,75 @@ export async function businessNamed(records: Records, nameOrId: string): Promise
 }
 
 /** What the work of a command on the records gets. */
-export interface Desk<Settings extends RecordsConfig = RecordsConfig> {
+export interface Desk {
   readonly records: Records;
-  readonly settings: Settings;
+  readonly settings: Config;
   /** Data clock, epoch milliseconds. */
   readonly now_ms: number;
 }
 
-/** Output of a command: one JSON object with `--json`, else lines; `aside` goes to standard error beside the lines. */
+/** Output of a command: one JSON object with `--json`, else `lines`, which are made from the object when left out. */
 export interface Printed {
-  readonly json: unknown;
-  readonly lines: readonly string[];
-  readonly aside?: string;
+  readonly json: object;
+  readonly lines?: readonly string[];
 }
 
 /** A command on the records, such as `show <business>`. */
-export interface RecordsCommand<Settings extends RecordsConfig, Options> {
+interface RecordsCommand<Options> {
   readonly usage: string;
   readonly about: string;
   /** Adds options, and help after them. */
   readonly options?: (command: Command) => Command;
   /** Missing SQLite records are made. */
   readonly creates?: boolean;
-  readonly run: (desk: Desk<Settings>, options: Options, ...args: string[]) => Promise<Printed>;
+  readonly run: (desk: Desk, options: Options, ...args: string[]) => Promise<Printed>;
 }
 
 /** A command that works on the records and prints the result. */
-export function onRecords<Settings extends RecordsConfig, Options = unknown>(
-  config: () => Settings,
-  { usage, about, options = (command) => command, creates = false, run }: RecordsCommand<Settings, Options>,
+export function onRecords<Options = unknown>(
+  config: () => Config,
+  { usage, about, options = (command) => command, creates = false, run }: RecordsCommand<Options>,
 ): Command {
-  const [name = '', ...args] = usage.split(' ');
-  const command = args.reduce((made, arg) => made.argument(arg), new Command(name).description(about));
-  return options(command)
+  return options(new Command().command(usage).description(about))
     .option('--json', 'print one JSON object')
-    .action(async () => {
+    .action(async (...given) => {
+      const command = given.at(-1) as Command;
       const settings = config();
-      const { json, ...given } = command.opts<Options & { readonly json?: true }>();
-      const printed = await withRecords(
-        settings,
-        (records) => run({ records, settings, now_ms: settings.now() }, given as Options, ...command.args),
-        { create: creates },
-      );
-      if (!json && printed.aside !== undefined) process.stderr.write(`${printed.aside}\n`);
-      print(json, printed);
+      const { json, ...rest } = command.opts<Options & { readonly json?: true }>();
+      const work = (records: Records) =>
+        run({ records, settings, now_ms: settings.now() }, rest as Options, ...command.args);
+      print(json, await withRecords(settings, work, { create: creates }));
     });
 }
 
 /** Prints one JSON object, or lines for people. */
-export function print(json: boolean | undefined, { json: value, lines }: Printed): void {
+export function print(json: boolean | undefined, { json: value, lines = linesOf(value) }: Printed): void {
   process.stdout.write(json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''));
+}
+
+/** An object for people: a line for each value, and a table for each list of objects. */
+function linesOf(value: object, prefix = ''): readonly string[] {
+  return Object.entries(value).flatMap(([name, entry]) => {
+    if (isRow(entry)) return linesOf(entry, `${prefix}${name}.`);
+    if (!Array.isArray(entry) || !isRow(entry[0])) return [`${prefix}${name}: ${wordsOf(entry)}`];
+    const rows = entry.map((row: object) => Object.values(row).map(wordsOf));
+    return columns([Object.keys(entry[0]), ...rows]).split('\n');
+  });
+}
+
+function isRow(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function wordsOf(value: unknown): string {
+  if (value === null) return 'none';
+  if (Array.isArray(value)) return value.join(',') || 'none';
+  return isRow(value) ? JSON.stringify(value) : String(value);
 }
 
 /** `hail-api NAME`, with the commands below it. */
 export function group(name: string, about: string, commands: readonly Command[]): Command {
   return commands.reduce((made, command) => made.addCommand(command), new Command(name).description(about));
-}
-
-/** Columns of text two spaces apart, under a head; the line `none` without rows. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[], none: string): readonly string[] {
-  if (rows.length === 0) return [none];
-  return columns([head, ...rows]).split('\n');
-}
-
-/** `acme is now active`, or that it already was. */
-export function nowOrAlready(subject: string, changed: boolean, state: string): string {
-  return `${subject} ${changed ? 'is now' : 'already was'} ${state}.`;
 }
 
 /** Argument parser: refuses a text of which `read` makes nothing. */
@@ -183,18 +183,12 @@ export function wholeNumber(low: number, high: number): (text: string) => number
   });
 }
 
-/** Argument: a whole number, or `none`: commander turns null into an empty text. */
-export function wholeNumberOrNone(text: string): number | 'none' {
-  return text === 'none' ? text : wholeNumber(0, Number.MAX_SAFE_INTEGER)(text);
-}
+/** Argument: credits, or `none`. */
+export const creditsOrNone = (text: string) =>
+  text === 'none' ? null : wholeNumber(0, Number.MAX_SAFE_INTEGER)(text);
 
 /** Argument: name of a business or a key. */
 export const label = textLike(LABEL_PATTERN, '1 to 100 printable characters');
-
-/** Argument: one of some words. */
-export function oneWordOf<Word extends string>(words: readonly Word[]): (text: string) => Word {
-  return argument(words.join(', '), (text) => words.find((known) => known === text));
-}
 
 /** Argument: a month, `YYYY-MM`. */
 export const calendarMonth = argument('a month as YYYY-MM', (text) =>

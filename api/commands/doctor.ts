@@ -11,10 +11,10 @@ import { openCatalog } from '../published/catalog.ts';
 import { recordsLocation } from '../records/database.ts';
 import { isOutage } from '../records/errors.ts';
 import { isDamage } from '../records/mapped-errors.ts';
-import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
+import { masterKeyFault } from '../records/secrets.ts';
 import { overdueMessages } from '../webhooks/messages.ts';
 import { OVERDUE_MS } from '../webhooks/recover.ts';
-import { print, type RecordsConfig, withRecords } from './cli.ts';
+import { print, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
 
 /** The checks of `doctor`, in the order in which it prints them; the page for operators has an entry for each. */
@@ -37,8 +37,6 @@ interface Finding {
   readonly message: string;
 }
 
-type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
-
 /** While the service runs, jobs end within minutes. */
 const JOB_PASSES_MS = 3_600_000;
 /** Scans come every two minutes and are served within five. */
@@ -49,7 +47,7 @@ const FREE_BYTES_MIN = 5e9;
 const NAMED = 3;
 
 /** `hail-api doctor`: checks that are safe while the server runs. */
-export function doctorCommand(config: () => DoctorConfig): Command {
+export function doctorCommand(config: () => Config): Command {
   return new Command('doctor')
     .description(
       'check the records, the ledger, deliveries, jobs and their files, the master key, the published data and the disk; exit code 5 when something is wrong',
@@ -72,7 +70,7 @@ function listed(check: Finding['check'], faults: readonly string[], well: string
   return { check, status: 'fault', message: [...faults.slice(0, NAMED), ...more].join('; ') };
 }
 
-async function inRecords(config: DoctorConfig): Promise<readonly Finding[]> {
+async function inRecords(config: Config): Promise<readonly Finding[]> {
   try {
     return await withRecords(config, async (records) => {
       const { store, reader } = records;
@@ -105,7 +103,7 @@ async function deliveries({ reader }: Records): Promise<Finding> {
 }
 
 /** A finished job needs its file; a job that lost it and was refunded needs no repair. */
-async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Promise<readonly Finding[]> {
+async function jobs({ reader }: Records, { data_root, now }: Config): Promise<readonly Finding[]> {
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
   const done = (await filedJobs(reader, null)).filter(({ status }) => status === 'done');
   const faults = await Promise.all(done.map(async (job) => ({ id: job.id, fault: await fileFault(data_root, job) })));
@@ -117,20 +115,20 @@ async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Prom
   ];
 }
 
-function fileModes({ data_root, database_url }: RecordsConfig): Finding {
+/** The master key has a check of its own. */
+function fileModes({ data_root, database_url }: Config): Finding {
   const location = recordsLocation(data_root, database_url);
-  const files = 'path' in location ? ['', '-wal', '-shm'].map((suffix) => location.path + suffix) : [];
-  const folder = 'path' in location ? [{ path: dirname(location.path), most: 0o700 }] : [];
-  const secret = [...files, masterKeyPath(data_root)].map((path) => ({ path, most: KEY_FILE_MODE }));
-  const faults = [...secret, ...folder].flatMap(({ path, most }) => {
+  const files = 'path' in location ? ['', '-wal', '-shm'].map((end) => location.path + end) : [];
+  const faults = [...files, ...files.slice(0, 1).map(dirname)].flatMap((path, k) => {
+    const most = k < files.length ? 0o600 : 0o700;
     const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
     return (mode & ~most) === 0 ? [] : [`${path} is ${mode.toString(8)}, expected at most ${most.toString(8)}`];
   });
-  return listed('file mode', faults, 'only their owner can read the records and the master key');
+  return listed('file mode', faults, 'only their owner can read the records');
 }
 
 /** Checks that the service can answer from the published data, as `/readyz` does, and the age of the newest scan. */
-async function published({ data_root, storm_day_start_hour, now }: DoctorConfig): Promise<Finding> {
+async function published({ data_root, storm_day_start_hour, now }: Config): Promise<Finding> {
   const check = 'published';
   const catalog = await openCatalog(data_root, storm_day_start_hour);
   await catalog.close();

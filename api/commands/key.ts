@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander';
-import { counted, EXIT } from '../../schemas/command-line.ts';
-import { keyVariantOf, VARIANT_WORDS, type VariantWord, variantWordOf } from '../accounts/key-text.ts';
+import { EXIT } from '../../schemas/command-line.ts';
+import type { KeyKind } from '../accounts/key-text.ts';
 import {
   createKey,
   findKey,
-  type KeyInfo,
   keyInfo,
   listKeys,
   ROTATION_GRACE_MS,
@@ -13,21 +12,20 @@ import {
   setKeyCap,
 } from '../accounts/keys.ts';
 import { isScope } from '../accounts/scopes.ts';
+import type { Config } from '../config.ts';
+import { VARIANT_NAMES, type VariantName } from '../records/schema.ts';
 import {
   argument,
   businessNamed,
   CommandError,
   collectWords,
+  creditsOrNone,
   type Desk,
   duration,
   group,
   label,
-  nowOrAlready,
   onRecords,
   parseInstant,
-  type RecordsConfig,
-  table,
-  wholeNumberOrNone,
 } from './cli.ts';
 
 interface CreateOptions {
@@ -36,13 +34,13 @@ interface CreateOptions {
   readonly name: string;
   readonly scopes?: readonly string[];
   readonly expires?: string;
-  readonly variant: VariantWord;
+  readonly variant: VariantName;
 }
 
 const LONGEST_GRACE_MS = 365 * 86_400_000;
 
 /** `hail-api key`: keys of businesses. The text of a key is printed once and not stored. */
-export function keyCommand(config: () => RecordsConfig): Command {
+export function keyCommand(config: () => Config): Command {
   return group('key', 'make, rotate, bound, revoke and list keys; their text is printed once', [
     onRecords(config, {
       usage: 'create <business>',
@@ -59,7 +57,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
               '--variant <word>',
               'what it gets under /v1; with legacy the earlier variant of the interface, and a test key simulated answers there',
             )
-              .choices(VARIANT_WORDS)
+              .choices(VARIANT_NAMES)
               .default('current'),
           )
           .addHelpText(
@@ -92,11 +90,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
           return await rotateKey(rows, row, grace, now_ms);
         });
         const old_key = await shownKey(desk, id);
-        return {
-          json: { ...(await shownKey(desk, made.id)), key: made.text, old_key },
-          lines: [made.text],
-          aside: `The old key works until ${old_key.expires_at}.`,
-        };
+        return { json: { ...(await shownKey(desk, made.id)), key: made.text, old_key }, lines: [made.text] };
       },
     }),
     onRecords(config, {
@@ -104,10 +98,9 @@ export function keyCommand(config: () => RecordsConfig): Command {
       about: 'end a key, by id or public id; in force within a second',
       run: async (desk, _, id) => {
         const { records, now_ms } = desk;
-        const before = keyInfo(await keyNamed(records, id), now_ms);
+        const before = await keyNamed(records, id);
         const changed = await records.transaction((rows) => revokeKey(rows, before, now_ms));
-        const lines = [nowOrAlready(`Key ${before.public_id}`, changed, 'revoked')];
-        return { json: { ...(await shownKey(desk, id)), changed }, lines };
+        return { json: { ...(await shownKey(desk, id)), changed } };
       },
     }),
     onRecords(config, {
@@ -115,32 +108,24 @@ export function keyCommand(config: () => RecordsConfig): Command {
       about: 'bound the credits of a key in a month, by id or public id; keys of one rotation share the bound',
       options: (command) =>
         command
-          .requiredOption('--cap <credits>', 'most credits a month, or none', wholeNumberOrNone)
+          .requiredOption('--cap <credits>', 'most credits a month, or none', (text) => ({
+            monthly_cap: creditsOrNone(text),
+          }))
           .addHelpText('after', '\nExample:\n  hail-api key limit hV3kPq9a --cap 5000'),
-      run: async (desk, { cap }: { readonly cap: number | 'none' }, id) => {
+      run: async (desk, { cap }: { readonly cap: { readonly monthly_cap: number | null } }, id) => {
         const { records, now_ms } = desk;
-        const monthly_cap = cap === 'none' ? null : cap;
         const changed = await records.transaction(async (rows) =>
-          setKeyCap(rows, await keyNamed({ reader: rows }, id), monthly_cap, now_ms),
+          setKeyCap(rows, await keyNamed({ reader: rows }, id), cap.monthly_cap, now_ms),
         );
-        const key = await shownKey(desk, id);
-        const bound = monthly_cap === null ? 'no cap' : `a cap of ${counted(monthly_cap, 'credit')} a month`;
-        const lines = [`Key ${key.public_id} ${changed ? 'now has' : 'already had'} ${bound}.`];
-        return { json: { ...key, monthly_cap, changed }, lines };
+        return { json: { ...(await shownKey(desk, id)), ...cap, changed } };
       },
     }),
     onRecords(config, {
       usage: 'list <business>',
       about: 'keys of a business: public id, variant, scopes, cap, last use, state',
       run: async ({ records, now_ms }, _, nameOrId) => {
-        const business = await businessNamed(records, nameOrId);
-        const keys = (await listKeys(records.reader, business.id, now_ms)).map((key) => inWords(key));
-        const rows = keys.map((key) => [
-          ...[key.name, key.id, key.public_id, key.kind, key.variant, key.status, key.scopes.join(',')],
-          ...[String(key.monthly_cap ?? 'none'), key.expires_at ?? 'never', key.last_used_at ?? 'never'],
-        ]);
-        const head = ['name', 'id', 'public id', 'kind', 'variant', 'status', 'scopes', 'cap', 'ends', 'last used'];
-        return { json: { keys }, lines: table(head, rows, 'There are no keys.') };
+        const { id } = await businessNamed(records, nameOrId);
+        return { json: { keys: await listKeys(records.reader, id, now_ms) } };
       },
     }),
   ]);
@@ -157,8 +142,8 @@ function newKey({ live, test, name, scopes = ['*'], expires, variant }: CreateOp
     );
   if (expires !== undefined && Date.parse(expires) <= now_ms)
     throw new CommandError(EXIT.usage, `key: --expires is ${expires}, expected a time to come`);
-  const kind = live ? ('live' as const) : ('test' as const);
-  return { kind, variant: keyVariantOf(variant), name, scopes, expires_at: expires ?? null };
+  const kind: KeyKind = live ? 'live' : 'test';
+  return { kind, variant, name, scopes, expires_at: expires ?? null };
 }
 
 const grace = argument('at most 365d', (text) => (duration(text) > LONGEST_GRACE_MS ? null : duration(text)));
@@ -170,10 +155,5 @@ async function keyNamed({ reader }: Pick<Desk['records'], 'reader'>, id: string)
 }
 
 async function shownKey({ records, now_ms }: Desk, id: string) {
-  return inWords(keyInfo(await keyNamed(records, id), now_ms));
-}
-
-/** A key in the words of operators. */
-function inWords<Key extends KeyInfo>({ variant, ...rest }: Key) {
-  return { ...rest, variant: variantWordOf(variant) };
+  return keyInfo(await keyNamed(records, id), now_ms);
 }

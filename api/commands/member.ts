@@ -1,30 +1,21 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
 import { listMembers, ROLES, type Role, removeMember, setMember } from '../accounts/members.ts';
-import {
-  businessNamed,
-  CommandError,
-  group,
-  nowOrAlready,
-  oneWordOf,
-  onRecords,
-  type RecordsConfig,
-  table,
-  textLike,
-} from './cli.ts';
+import type { Config } from '../config.ts';
+import { businessNamed, CommandError, group, onRecords, textLike } from './cli.ts';
 
 /** `hail-api member`: people of a business. */
-export function memberCommand(config: () => RecordsConfig): Command {
+export function memberCommand(config: () => Config): Command {
   return group('member', 'people of a business; admins and managers are mailed', [
     onRecords(config, {
       usage: 'add <business> <email>',
       about: 'add a member, or change the role',
-      options: (command) => command.option('--role <role>', ROLES.join(', '), oneWordOf(ROLES), 'member'),
+      options: (command) => command.addOption(new Option('--role <role>').choices(ROLES).default('member')),
       run: async ({ records, now_ms }, { role }: { readonly role: Role }, nameOrId, address) => {
         const email = emailAddress(address).toLowerCase();
         const business = await businessNamed(records, nameOrId);
         const changed = await records.transaction((rows) => setMember(rows, business, email, role, now_ms));
-        return { json: { email, role, changed }, lines: [nowOrAlready(email, changed, `${role} of ${business.name}`)] };
+        return { json: { email, role, changed } };
       },
     }),
     onRecords(config, {
@@ -34,16 +25,15 @@ export function memberCommand(config: () => RecordsConfig): Command {
         const business = await businessNamed(records, nameOrId);
         if (!(await records.transaction((rows) => removeMember(rows, business, email, now_ms))))
           throw new CommandError(EXIT.not_found, `member ${email}: is not of ${business.name}`);
-        return { json: { email, removed: true }, lines: [`Removed ${email}.`] };
+        return { json: { email, removed: true } };
       },
     }),
     onRecords(config, {
       usage: 'list <business>',
       about: 'members of a business',
       run: async ({ records }, _, nameOrId) => {
-        const members = await listMembers(records.reader, (await businessNamed(records, nameOrId)).id);
-        const rows = members.map(({ email, role, created_at }) => [email, role, created_at]);
-        return { json: { members }, lines: table(['email', 'role', 'added'], rows, 'There are no members.') };
+        const { id } = await businessNamed(records, nameOrId);
+        return { json: { members: await listMembers(records.reader, id) } };
       },
     }),
   ]);

@@ -12,48 +12,24 @@ import {
   setPlan,
   setStatus,
 } from '../accounts/businesses.ts';
-import { keyVariantOf, VARIANT_WORDS, variantWordOf } from '../accounts/key-text.ts';
 import { changeKey, createKey, findKey, listKeys, setKeyCap } from '../accounts/keys.ts';
 import { ROLES, setMember } from '../accounts/members.ts';
-import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
+import { NAMED_PLANS, namedPlan, PLAN_NAMES, PlanFile, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import { isScope } from '../accounts/scopes.ts';
 import type { Records } from '../billing/records.ts';
-import type { Database } from '../records/schema.ts';
-import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
+import type { Config } from '../config.ts';
+import { type Database, VARIANT_NAMES } from '../records/schema.ts';
+import { CommandError, print, withRecords } from './cli.ts';
 
-const credits = z.int().nonnegative().nullable();
-const count = z.int().nonnegative();
 const label = z.string().regex(LABEL_PATTERN, 'expected 1 to 100 printable characters');
-
-const SeedPlan = z.strictObject({
-  monthly_limit: credits.default(SELF_HOSTED.monthly_limit),
-  spend_cap: credits.default(SELF_HOSTED.spend_cap),
-  overage_policy: z.enum(['allow', 'block']).default(SELF_HOSTED.overage_policy),
-  overage_rate: z.number().nonnegative().default(SELF_HOSTED.overage_rate),
-  rate_per_minute: z.int().positive().default(SELF_HOSTED.rate_per_minute),
-  features: z.array(z.enum(FEATURES)).default([]),
-  quotas: z
-    .strictObject({
-      locations: count,
-      polygons: count,
-      point_areas: count,
-      real_time_polygons: count,
-      area_sq_mi: count,
-      subscriptions: count,
-      webhooks: count,
-      requests_per_day: count.nullable(),
-    })
-    .partial()
-    .default({}),
-});
 
 const SeedKey = z.strictObject({
   name: label,
   kind: z.enum(['live', 'test']),
-  variant: z.enum(VARIANT_WORDS).default('current'),
+  variant: z.enum(VARIANT_NAMES).default('current'),
   scopes: z.array(z.string().refine(isScope, 'expected a scope such as hail:read')).min(1).default(['*']),
   expires_at: z.iso.datetime().nullable().default(null),
-  monthly_cap: credits.optional(),
+  monthly_cap: z.int().nonnegative().nullable().optional(),
 });
 type SeedKey = z.infer<typeof SeedKey>;
 
@@ -68,7 +44,7 @@ const SeedBusiness = z.strictObject({
 /** The desired state of plans, businesses, members and keys. Applying it leaves unnamed ones unchanged. */
 const Seed = z
   .strictObject({
-    plans: z.record(label, SeedPlan).default({}),
+    plans: z.record(label, PlanFile).default({}),
     businesses: z.array(SeedBusiness).default([]),
   })
   .superRefine(({ plans, businesses }, context) => {
@@ -91,7 +67,7 @@ interface ApplyOptions {
 }
 
 /** `hail-api seed`: the desired state in a file. */
-export function seedCommand(config: () => RecordsConfig): Command {
+export function seedCommand(config: () => Config): Command {
   const command = new Command('seed').description('plans, businesses, members and keys from a file');
   command
     .command('apply <file>')
@@ -139,15 +115,9 @@ Example of a file:
         if (!(error instanceof DryRun)) throw error;
       });
       const keys = dryRun || secrets !== undefined ? [] : made;
+      const shown = keys.map(({ business, name, key }) => `${business} ${name}: ${key}`);
       const done = `${dryRun ? 'Would make' : 'Made'} ${counted(changes.length, 'change')}.`;
-      print(json, {
-        json: { dry_run: dryRun ?? false, changes, keys },
-        lines: [
-          ...changes,
-          ...keys.map(({ business, name, key }) => `${business} ${name}: ${key}`),
-          changes.length === 0 ? 'Nothing to change: everything is as the file says.' : done,
-        ],
-      });
+      print(json, { json: { dry_run: dryRun ?? false, changes, keys }, lines: [...changes, ...shown, done] });
     });
   return command;
 }
@@ -210,15 +180,15 @@ async function applyKeys(
   wanted: readonly SeedKey[],
 ): Promise<void> {
   const there = (await listKeys(rows, business_id, now_ms)).filter(({ status }) => status === 'active');
-  for (const { monthly_cap, variant: word, ...each } of wanted) {
-    const { name, kind } = each;
+  for (const { monthly_cap, ...each } of wanted) {
+    const { name, kind, variant } = each;
     const expires_at = each.expires_at && new Date(each.expires_at).toISOString();
-    const key = { ...each, business_id, variant: keyVariantOf(word), expires_at };
+    const key = { ...each, business_id, expires_at };
     const present = there.find((known) => labelOf(known) === labelOf(key));
-    if (present !== undefined && present.variant !== key.variant)
+    if (present !== undefined && present.variant !== variant)
       throw new CommandError(
         EXIT.conflict,
-        `business ${business}: ${kind} key ${name} is of the variant ${variantWordOf(present.variant)}, expected ${word}: revoke it first`,
+        `business ${business}: ${kind} key ${name} is of the variant ${present.variant}, expected ${variant}: revoke it first`,
       );
     const created = present === undefined ? await createKey(rows, key, now_ms) : null;
     const isChanged = present !== undefined && (await changeKey(rows, present, key, now_ms));
@@ -233,9 +203,8 @@ async function applyKeys(
 function planNamed({ plans }: Seed, name: string): Tariff {
   const plan = Object.hasOwn(plans, name) ? plans[name] : undefined;
   const published = PLAN_NAMES.find((known) => known === name);
-  if (plan === undefined) return published === undefined ? SELF_HOSTED : namedPlan(published, SELF_HOSTED);
-  const quotas = Object.fromEntries(Object.entries(plan.quotas).filter(([, most]) => most !== undefined));
-  return { name, ...plan, quotas: { ...SELF_HOSTED.quotas, ...quotas } };
+  if (plan !== undefined) return { name, ...plan };
+  return published === undefined ? SELF_HOSTED : namedPlan(published, SELF_HOSTED);
 }
 
 function labelOf({ name, kind }: { readonly name: string; readonly kind: string }): string {

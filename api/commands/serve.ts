@@ -129,7 +129,8 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
   try {
     if (!server.listening) await listen(server, port, config.host, 'HAIL_PORT');
     if (metrics !== null && config.metrics_port !== null) {
-      const metricsServer = createServer(metricsPage(metrics.registry, serviceMetrics(metrics, services)));
+      const readMetrics = serviceMetrics(metrics, services);
+      const metricsServer = createServer(metricsPage(metrics.registry, async () => (await readMetrics()).metrics()));
       stops.push(async () => {
         metricsServer.close();
       });

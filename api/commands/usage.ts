@@ -3,39 +3,23 @@ import { counted, EXIT } from '../../schemas/command-line.ts';
 import { periodOf } from '../billing/ledger.ts';
 import { adjustUsage, readUsage, refundRequest } from '../billing/usage.ts';
 import { type LedgerCheck, verifyLedger } from '../billing/verify.ts';
-import {
-  argument,
-  businessNamed,
-  CommandError,
-  calendarMonth,
-  group,
-  onRecords,
-  type RecordsConfig,
-  table,
-  wholeNumber,
-} from './cli.ts';
+import type { Config } from '../config.ts';
+import { argument, businessNamed, CommandError, calendarMonth, group, onRecords, wholeNumber } from './cli.ts';
 
 const LARGEST_ADJUSTMENT = 1_000_000_000;
 /** 1 to 500 printable characters that begin and end with something to see. */
 const REASON = /^(?=\S)[^\p{C}]{1,500}(?<=\S)$/u;
 
 /** `hail-api usage`: credits, a check of the ledger, and corrections. */
-export function usageCommand(config: () => RecordsConfig): Command {
+export function usageCommand(config: () => Config): Command {
   return group('usage', 'credits: what was used, whether the ledger adds up, corrections', [
     onRecords(config, {
       usage: 'show <business>',
       about: 'credits of a month',
       options: (command) => command.option('--period <month>', 'YYYY-MM; this month when left out', calendarMonth),
       run: async ({ records, now_ms }, { period = periodOf(now_ms) }: { readonly period?: string }, nameOrId) => {
-        const usage = await readUsage(records.reader, (await businessNamed(records, nameOrId)).id, period, now_ms);
-        const rows = usage.operations.map(({ operation, count, credits, cost_per_call }) =>
-          [operation, count, credits, cost_per_call].map(String),
-        );
-        const lines = [
-          `${period}: ${counted(usage.used, 'credit')}, ${counted(usage.total_requests, 'request')}`,
-          ...table(['operation', 'count', 'credits', 'cost per call'], rows, 'no operations'),
-        ];
-        return { json: { period, ...usage }, lines };
+        const { id } = await businessNamed(records, nameOrId);
+        return { json: { period, ...(await readUsage(records.reader, id, period, now_ms)) } };
       },
     }),
     onRecords(config, {
@@ -60,8 +44,7 @@ export function usageCommand(config: () => RecordsConfig): Command {
         const business = await businessNamed(records, nameOrId);
         await records.transaction((rows) => adjustUsage(rows, business, credits, reason, now_ms));
         const { used } = await readUsage(records.reader, business.id, periodOf(now_ms), now_ms);
-        const lines = [`${business.name} now has used ${counted(used, 'credit')} this month.`];
-        return { json: { credits, reason, used }, lines };
+        return { json: { credits, reason, used } };
       },
     }),
     onRecords(config, {
@@ -79,8 +62,7 @@ export function usageCommand(config: () => RecordsConfig): Command {
         if (refund === 'unknown') throw new CommandError(EXIT.not_found, `request ${request_id}: was not charged`);
         if (refund === 'refunded before')
           throw new CommandError(EXIT.conflict, `request ${request_id}: was refunded, expected one that was not`);
-        const lines = [`Gave ${counted(refund.credits, 'credit')} back to ${refund.business_id}.`];
-        return { json: { request_id, reason, ...refund }, lines };
+        return { json: { request_id, reason, ...refund } };
       },
     }),
   ]);

@@ -14,11 +14,8 @@ import { recordsLocation } from '../records/database.ts';
 import { openSecrets } from '../records/secrets.ts';
 import { signatureFault } from '../webhooks/signature.ts';
 import { storedSecrets } from '../webhooks/signing-secrets.ts';
-import { type RecordsConfig, wholeNumber, withRecords } from './cli.ts';
+import { wholeNumber, withRecords } from './cli.ts';
 import { selfSigned } from './self-signed.ts';
-
-/** Settings of the command. */
-type ListenConfig = RecordsConfig & Pick<Config, 'master_keys'>;
 
 const HOST = '127.0.0.1';
 const DEFAULT_PORT = 8443;
@@ -41,7 +38,7 @@ export interface ReceivedDelivery {
 }
 
 /** `hail-api webhook listen`: a receiver on this machine, for trials. */
-export function listenCommand(config: () => ListenConfig): Command {
+export function listenCommand(config: () => Config): Command {
   return new Command('listen')
     .description('receive deliveries on this machine, check their signatures and print them, until interrupted')
     .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), DEFAULT_PORT)
@@ -127,7 +124,7 @@ async function handleDelivery(
 }
 
 /** Secrets of the database, read for each delivery: webhooks may be created meanwhile. */
-async function secretsOfRecords(config: ListenConfig): Promise<readonly string[]> {
+async function secretsOfRecords(config: Config): Promise<readonly string[]> {
   const { data_root, database_url, master_keys, now } = config;
   const location = recordsLocation(data_root, database_url);
   if ('path' in location && !existsSync(location.path)) return [];

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Transaction } from 'kysely';
-import { counted, EXIT } from '../../schemas/command-line.ts';
+import { EXIT } from '../../schemas/command-line.ts';
 import { listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import { OTHER_FORMATS } from '../legacy/variants.ts';
@@ -11,29 +11,15 @@ import { openQueue } from '../records/tasks.ts';
 import { eventFormats } from '../webhooks/current-format.ts';
 import { withoutQuery } from '../webhooks/disable-receiver.ts';
 import { enableReceiver, listReceivers, lockReceiver, type Receiver } from '../webhooks/receivers.ts';
-import { OVERDUE_MS, recover } from '../webhooks/recover.ts';
+import { recover } from '../webhooks/recover.ts';
 import { rotateSecret, SECRETS_MAX } from '../webhooks/signing-secrets.ts';
-import {
-  businessNamed,
-  CommandError,
-  type Desk,
-  duration,
-  group,
-  nowOrAlready,
-  onRecords,
-  parseInstant,
-  type RecordsConfig,
-  table,
-} from './cli.ts';
+import { businessNamed, CommandError, type Desk, duration, group, onRecords, parseInstant } from './cli.ts';
 import { listenCommand } from './webhook-listen.ts';
-
-/** Settings of these commands. */
-export type WebhookConfig = RecordsConfig & Pick<Config, 'master_keys'>;
 
 const GRACE_MS = 24 * 3_600_000;
 
 /** `hail-api webhook`: receivers of events, their secrets, and a receiver for trials. */
-export function webhookCommand(config: () => WebhookConfig): Command {
+export function webhookCommand(config: () => Config): Command {
   const about = 'receivers of events: list, enable, secrets, recovery, a trial receiver';
   return group('webhook', about, [
     onRecords(config, {
@@ -49,11 +35,7 @@ export function webhookCommand(config: () => WebhookConfig): Command {
             const state = { status, consecutive_failures, inactive_since };
             receivers.push({ kind, id: receiver, business, url: withoutQuery(url), ...state });
           }
-        const rows = receivers.map(({ id, business, status, consecutive_failures, inactive_since, url }) => [
-          ...[id, business, status, String(consecutive_failures), inactive_since ?? '', url],
-        ]);
-        const head = ['receiver', 'business', 'status', 'failures in a row', 'not active since', 'address'];
-        return { json: { receivers }, lines: table(head, rows, 'There are no receivers.') };
+        return { json: { receivers } };
       },
     }),
     onRecords(config, {
@@ -66,9 +48,7 @@ export function webhookCommand(config: () => WebhookConfig): Command {
           await note(rows, desk, receiver, 'enable', { before: receiver.status });
           return true;
         });
-        const next = `What it missed is sent by: hail-api webhook recover ${id} --since TIME`;
-        const lines = [nowOrAlready(id, changed, 'active'), ...(changed ? [next] : [])];
-        return { json: { id, status: 'active', changed }, lines };
+        return { json: { id, status: 'active', changed } };
       },
     }),
     onRecords(config, {
@@ -83,12 +63,7 @@ export function webhookCommand(config: () => WebhookConfig): Command {
       run: async (desk, { grace }: { readonly grace: number }, id) => {
         const { secret, old_until } = await rotate(desk, id, grace);
         const [old_secret_until = null, ...older_secrets_until] = old_until;
-        const before = old_until.map((until, k) => `The one ${k + 1} before signs beside it until ${until}.`);
-        const lines = [
-          `New secret of ${id}, shown this once: ${secret}`,
-          ...(before.length === 0 ? ['Those before sign nothing any more.'] : before),
-        ];
-        return { json: { id, secret, old_secret_until, older_secrets_until }, lines };
+        return { json: { id, secret, old_secret_until, older_secrets_until } };
       },
     }),
     onRecords(config, {
@@ -97,12 +72,7 @@ export function webhookCommand(config: () => WebhookConfig): Command {
       options: (command) =>
         command.requiredOption('--since <time>', 'date or UTC time, such as 2027-01-31T12:00:00Z', parseInstant),
       run: async (desk, { since }: { readonly since: string }, id) => {
-        const { dropped, missed, overdue } = await recoverSince(desk, id, since);
-        const line =
-          dropped + missed + overdue === 0
-            ? `There is nothing to recover for ${id}: no event since ${since} was given up or missed.`
-            : `${counted(dropped, 'event')} that had been given up, ${counted(missed, 'event')} that it missed, ${counted(overdue, 'event')} over ${OVERDUE_MS / 60_000} minutes late: the service sends them now.`;
-        return { json: { id, since, dropped, missed, overdue }, lines: [line] };
+        return { json: { id, since, ...(await recoverSince(desk, id, since)) } };
       },
     }),
     listenCommand(config),
@@ -133,7 +103,7 @@ async function note(
   await recordAct(rows, now_ms, { act: `${kind}.${verb}`, business_id, subject: id, detail });
 }
 
-async function rotate(desk: Desk<WebhookConfig>, id: string, grace_ms: number) {
+async function rotate(desk: Desk, id: string, grace_ms: number) {
   const { data_root, master_keys, now } = desk.settings;
   const secrets = await openSecrets(desk.records, { records_root: data_root, master_keys, now });
   return await onReceiver(desk, id, async (rows, receiver) => {
@@ -152,23 +122,13 @@ async function rotate(desk: Desk<WebhookConfig>, id: string, grace_ms: number) {
 
 async function recoverSince(desk: Desk, id: string, since: string) {
   const { store } = desk.records;
-  const queue = openQueue(store, {
-    failed: () => {},
-    troubled: (name, error) => {
-      if (error !== null) process.stderr.write(`queue ${name}: ${String(error)}\n`);
-    },
+  const queue = openQueue(store, { failed: () => {}, troubled: () => {} }); // runs nothing here
+  const outbox = { queue, formats: eventFormats(OTHER_FORMATS), store };
+  return await onReceiver(desk, id, async (rows, receiver) => {
+    if (receiver.status !== 'active')
+      throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
+    const recovered = await recover(rows, outbox, receiver, { since_ms: Date.parse(since), now_ms: desk.now_ms });
+    await note(rows, desk, receiver, 'recover', { since, ...recovered });
+    return recovered;
   });
-  try {
-    return await onReceiver(desk, id, async (rows, receiver) => {
-      if (receiver.status !== 'active')
-        throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
-      const outbox = { queue, formats: eventFormats(OTHER_FORMATS), store };
-      const times = { since_ms: Date.parse(since), now_ms: desk.now_ms };
-      const recovered = await recover(rows, outbox, receiver, times);
-      await note(rows, desk, receiver, 'recover', { since, ...recovered });
-      return recovered;
-    });
-  } finally {
-    await queue.close();
-  }
 }

@@ -157,7 +157,7 @@ export function earlier(endpoint: Endpoint, asked: Asked | null = null): Endpoin
   const { path, reply, simulate } = endpoint;
   const example = asked === null ? endpoint.example : simulatedExample(endpoint, asked);
   const outside = {
-    variant: 'earlier' as const,
+    variant: 'legacy' as const,
     path: path.replace(CURRENT_MOUNT, EARLIER_MOUNT),
     reply: enveloped(reply),
     example: example === null ? null : { ...example, reply: envelope(example.reply, EXAMPLE_STAMP) },

@@ -48,7 +48,7 @@ export function earlierRetryWait({ attempt }: Pick<FailedAttempt, 'attempt'>, ti
 
 /** Events of the earlier variant. They name no alert, so a receiver gets those of one location one after the other. */
 export const EARLIER_FORMAT: EventFormat = {
-  name: 'earlier',
+  name: 'legacy',
   types: EARLIER_EVENT_TYPES,
   samples: EARLIER_SAMPLES,
   encode: (event) => earlierBodyOf({ ...event, event: event.event as EarlierEventType }),

@@ -120,11 +120,11 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
       // Waits for writes of the business, which move and delete places.
       if (!(await lockBusiness(rows, business_id))) return 0;
       if (!(await maySend(rows, table, at_ms))) return null;
-      const webhooks = takersAmong(await activeWebhooks(rows, business_id), 'earlier', 'risk.changed');
+      const webhooks = takersAmong(await activeWebhooks(rows, business_id), 'legacy', 'risk.changed');
       let sent = 0;
       for (const { place, score } of scored) {
         if (!(await isChanged(rows, business_id, place, score, at_ms))) continue;
-        const receivers = [...(place.format === 'earlier' ? [place.id] : []), ...webhooks];
+        const receivers = [...(place.format === 'legacy' ? [place.id] : []), ...webhooks];
         const about = { business_id, receivers, alert_id: null, after: null, at_ms, data: dataOf(place, score) };
         const happened = { happened_ms: table.data_as_of, happened_to: `${place.id} ${place.stored_at}` };
         const event = { event: 'risk.changed' as const, ...about, ...happened };
@@ -177,7 +177,7 @@ async function businessesWithReceivers(rows: Kysely<Database>): Promise<readonly
     .where(({ or, eb, selectFrom }) =>
       or(
         (['webhooks', 'subscriptions'] as const).map((table) =>
-          eb('businesses.id', 'in', selectFrom(table).select('business_id').where('format', '=', 'earlier')),
+          eb('businesses.id', 'in', selectFrom(table).select('business_id').where('format', '=', 'legacy')),
         ),
       ),
     )

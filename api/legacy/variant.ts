@@ -10,7 +10,7 @@ export const CURRENT_MOUNT = '/v1';
 
 /** The earlier variant of the interface. */
 export const EARLIER_VARIANT: Variant = {
-  name: 'earlier',
+  name: 'legacy',
   hasPath: (path) => path === EARLIER_MOUNT || path.startsWith(`${EARLIER_MOUNT}/`),
   pathsOf: ({ path }) => [path, `${CURRENT_MOUNT}${path.slice(EARLIER_MOUNT.length)}`],
   health_path: `${EARLIER_MOUNT}/health`,

@@ -1,9 +1,9 @@
 import type { Generated } from 'kysely';
 
-/** Name of a variant of the interface. */
-export type VariantName = 'current' | 'earlier';
-
-/** Name of an event format: a receiver has that of the variant in which it was made. */
+/** Variants of the interface. */
+export const VARIANT_NAMES = ['current', 'legacy'] as const;
+export type VariantName = (typeof VARIANT_NAMES)[number];
+/** A receiver has the event format of the variant in which it was made. */
 export type ReceiverFormat = VariantName;
 
 /**
@@ -161,7 +161,7 @@ export const TABLES = {
     secret: text(),
     status: text<'active' | 'paused'>(),
     /** Types and bytes of the events that are sent to `webhook_url`. */
-    format: text<ReceiverFormat>(),
+    format: text<VariantName>(),
     /** Counts changes of what it asks for and of its name; not what happens to it. */
     version: whole(),
     trigger_count: whole(),
@@ -190,7 +190,7 @@ export const TABLES = {
     events: text(),
     status: text<'active' | 'paused' | 'disabled'>(),
     /** Types and bytes of the events that are sent to it. */
-    format: text<ReceiverFormat>(),
+    format: text<VariantName>(),
     /** Since when it takes nothing; null while active. */
     inactive_since: nullable(text()),
     success_count: whole(),
@@ -295,14 +295,6 @@ export const TABLES = {
 
   /** Scans that were laid over subscriptions and areas: the transaction that notes one raises its alerts. */
   matched_scans: table({ scan_id: text(), at: text() }),
-
-  /** The key under which secrets are encrypted: one row. */
-  master_key: table({
-    name: text(),
-    /** Names the key without telling it. */
-    fingerprint: text(),
-    noted_at: text(),
-  }),
 
   /** Reports and exports: work that a caller polls, and the file it makes. */
   jobs: indexed([['status', 'id'], ['expires_at'], ['business_id', 'id']], {

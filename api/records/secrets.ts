@@ -3,9 +3,9 @@ import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/settings.ts';
-import { instant } from '../../schemas/time.ts';
 import type { OpenStore } from './database.ts';
 import type { Database } from './schema.ts';
+import { readSetting, writeSetting } from './settings.ts';
 
 /** Secrets as they are stored: encrypted under the master key, so that a copy of the records alone opens nothing. */
 export interface Secrets {
@@ -33,6 +33,9 @@ const KEY_ID_BYTES = 6;
 export const KEY_FILE_MODE = 0o600;
 /** Purposes of the keys that are derived from the master key. */
 const LABELS = { secrets: 'hail secrets at rest', links: 'hail signed addresses', id: 'hail master key id' } as const;
+
+/** Setting with the id of the key that the records are encrypted under. */
+const KEY_SETTING = 'master key';
 
 /** Columns with encrypted text; some rows hold other text. */
 const ENCRYPTED = [
@@ -88,35 +91,30 @@ export interface SecretsSettings {
 
 /**
  * Opens the secrets of the records. The first start makes a key file, unless a key is set. With several keys, stored text is
- * encrypted again under the first. Throws MasterKeyError for a malformed key, a key file that other users can read, and stored text
- * of an unknown key.
+ * encrypted again under the first. Throws MasterKeyError for a malformed key, a key file that other users can read, and records of
+ * an unknown key.
  */
 export async function openSecrets(
-  records: OpenStore,
-  { records_root, master_keys, now }: SecretsSettings,
+  { store, transaction }: OpenStore,
+  settings: SecretsSettings,
 ): Promise<Secrets> {
-  const { name } = records.store;
-  const path = masterKeyPath(records_root);
-  const keys = master_keys ?? [heldKey(path, await isUsed(records.reader)) ?? newKey(path)];
-  const secrets = secretsUnder(keys);
-  const ids = keys.map(keyId);
-  await records.transaction(async (rows) => {
-    await checkKeys(rows, name, ids);
-    for (const old of ids.slice(1)) await encryptAnew(rows, secrets, old);
-    await noteKey(rows, ids[0] ?? '', now());
+  return await transaction(async (rows) => {
+    const keys = (await knownKeys(rows, store.name, settings)) ?? [newKey(masterKeyPath(settings.records_root))];
+    const secrets = secretsUnder(keys);
+    const [own, ...older] = keys.map(keyId);
+    for (const old of older) await encryptAnew(rows, secrets, old);
+    await writeSetting(rows, KEY_SETTING, own, settings.now());
+    return secrets;
   });
-  return secrets;
 }
 
 /** Reason why the service cannot start over these records with these keys; null: it can. Changes nothing. */
 export async function masterKeyFault(
   { reader, store }: Pick<OpenStore, 'reader' | 'store'>,
-  { records_root, master_keys }: Omit<SecretsSettings, 'now'>,
+  settings: Omit<SecretsSettings, 'now'>,
 ): Promise<string | null> {
   try {
-    const inFile = master_keys === null ? heldKey(masterKeyPath(records_root), await isUsed(reader)) : null;
-    const keys = master_keys ?? (inFile === null ? [] : [inFile]);
-    if (keys.length > 0) await checkKeys(reader, store.name, keys.map(keyId));
+    await knownKeys(reader, store.name, settings);
     return null;
   } catch (error) {
     if (!(error instanceof MasterKeyError)) throw error;
@@ -124,18 +122,25 @@ export async function masterKeyFault(
   }
 }
 
-/** True once the records hold text of a master key. */
-async function isUsed(rows: Kysely<Database>): Promise<boolean> {
-  return (await notedKey(rows)) !== null || (await underOtherKeys(rows, [])) !== null;
-}
-
-/** Throws MasterKeyError where the records hold text of another key. */
-async function checkKeys(rows: Kysely<Database>, name: string, ids: readonly string[]): Promise<void> {
-  const before = await notedKey(rows);
-  if (before !== null && !ids.includes(before))
+/** The keys that were set or the key of the file; null where the records have none yet. Throws MasterKeyError. */
+async function knownKeys(
+  rows: Kysely<Database>,
+  name: string,
+  { records_root, master_keys }: Omit<SecretsSettings, 'now'>,
+): Promise<readonly Buffer[] | null> {
+  const path = masterKeyPath(records_root);
+  const before = await readSetting(rows, KEY_SETTING);
+  const inFile = master_keys === null ? keyOfFile(path) : null;
+  const keys = master_keys ?? (inFile && [inFile]);
+  if (before === undefined) return keys;
+  if (keys === null)
+    throw new MasterKeyError(
+      `${path}: no such file, expected the master key that the records were written under, or HAIL_MASTER_KEY`,
+    );
+  const ids = keys.map(keyId);
+  if (ids.every((id) => id !== before))
     throw new MasterKeyError(`records ${name}: master key is ${ids.join(', ')}, expected ${before}, which wrote them`);
-  const foreign = await underOtherKeys(rows, ids);
-  if (foreign !== null) throw new MasterKeyError(`records ${name}: ${foreign}, expected ${ids.join(', ')}`);
+  return keys;
 }
 
 /** Encrypts text of an old key under the first key. */
@@ -163,23 +168,10 @@ function keyId(master: Buffer): string {
   return derived(master, LABELS.id, KEY_ID_BYTES).toString('hex');
 }
 
-/** The key of a new file. */
-function newKey(path: string): Buffer {
-  createKeyFile(path);
-  return heldKey(path, true);
-}
-
-/** The key of the file; null where the file is missing and not expected. */
-function heldKey(path: string, expected: true): Buffer;
-function heldKey(path: string, expected: boolean): Buffer | null;
-function heldKey(path: string, expected: boolean): Buffer | null {
+/** The key of the file; null where there is no file. */
+function keyOfFile(path: string): Buffer | null {
   const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) {
-    if (!expected) return null;
-    throw new MasterKeyError(
-      `${path}: no such file, expected the master key that the records were written under, or HAIL_MASTER_KEY`,
-    );
-  }
+  if (stat === undefined) return null;
   const mode = stat.mode & 0o777;
   if (mode !== KEY_FILE_MODE)
     throw new MasterKeyError(`${path} is ${mode.toString(8)}, expected ${KEY_FILE_MODE.toString(8)}`);
@@ -188,8 +180,8 @@ function heldKey(path: string, expected: boolean): Buffer | null {
   return key;
 }
 
-/** Makes the file atomically; when another process is first, its file stays. */
-function createKeyFile(path: string): void {
+/** Makes the file atomically, and returns its key; when another process is first, its file stays. */
+function newKey(path: string): Buffer {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const written = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
   writeFileSync(written, `${randomBytes(MASTER_KEY_BYTES).toString('hex')}\n`, { mode: KEY_FILE_MODE, flush: true });
@@ -200,30 +192,5 @@ function createKeyFile(path: string): void {
   } finally {
     rmSync(written);
   }
-}
-
-async function notedKey(rows: Kysely<Database>): Promise<string | null> {
-  const row = await rows.selectFrom('master_key').select('fingerprint').executeTakeFirst();
-  return row?.fingerprint ?? null;
-}
-
-async function noteKey(rows: Transaction<Database>, fingerprint: string, now_ms: number): Promise<void> {
-  await rows
-    .insertInto('master_key')
-    .values({ name: 'master', fingerprint, noted_at: instant(now_ms) })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ fingerprint, noted_at: instant(now_ms) }))
-    .execute();
-}
-
-/** Description of a text of another key than these; null: none. */
-async function underOtherKeys(rows: Kysely<Database>, ids: readonly string[]): Promise<string | null> {
-  for (const { table, column } of ENCRYPTED) {
-    const stored = sql.ref(column);
-    const ours = ids.map((id) => sql` and ${stored} not like ${`${beginning(id)}%`}`);
-    const { rows: found } = await sql<{ text: string }>`select ${stored} as text from ${sql.table(table)}
-      where ${stored} like ${`${FORMAT}.%`}${sql.join(ours, sql``)} limit 1`.execute(rows);
-    const [one] = found;
-    if (one !== undefined) return `a ${column} of ${table} is under master key ${one.text.split('.')[1]}`;
-  }
-  return null;
+  return keyOfFile(path) ?? newKey(path);
 }

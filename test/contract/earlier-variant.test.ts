@@ -25,8 +25,8 @@ const SUBSCRIPTION = {
   threshold_mm: 30,
   webhook_url: 'https://hooks.example.com/hail',
 };
-const MADE_FOR_IT = { variant: 'earlier' } as const;
-const SIMULATED = { variant: 'earlier', kind: 'test' } as const;
+const MADE_FOR_IT = { variant: 'legacy' } as const;
+const SIMULATED = { variant: 'legacy', kind: 'test' } as const;
 
 let whole: WholeService;
 
@@ -478,8 +478,8 @@ test('a test_ key may ask 600 times a minute, whatever the plan', async (t) => {
 /** The receiver, where it is one of the earlier variant. */
 async function receivers(id: string): Promise<string[]> {
   const { reader } = whole.service.records;
-  const webhooks = reader.selectFrom('webhooks').select('id').where('format', '=', 'earlier');
-  const subscriptions = reader.selectFrom('subscriptions').select('id').where('format', '=', 'earlier');
+  const webhooks = reader.selectFrom('webhooks').select('id').where('format', '=', 'legacy');
+  const subscriptions = reader.selectFrom('subscriptions').select('id').where('format', '=', 'legacy');
   const found = await webhooks.unionAll(subscriptions).execute();
   return found.map((receiver) => receiver.id).filter((each) => each === id);
 }
@@ -546,7 +546,7 @@ for (const [title, credits, operationName] of TABLE)
   test(`${title} answers its example as described, for ${credits} credits each time`, async (t) => {
     const operation = whole.earlier.operations.find((one) => one.title === title);
     if (operation === undefined) throw new Error(`the description has no ${title}`);
-    const { key, business_id } = await openAccount(whole.service, { variant: 'earlier' });
+    const { key, business_id } = await openAccount(whole.service, { variant: 'legacy' });
     const own = await ownFor(operation, whole.service, business_id);
     const { response, text } = await askOperations(operation, key, own);
     t.is(response.status, 200, text);
@@ -596,8 +596,8 @@ test('every operation of the earlier variant is 401 without a key, and but for h
 
 test('every operation answers a test_ key as described, for nothing, the same each time, and says that it is simulated', async (t) => {
   const accounts = [
-    await openAccount(whole.service, { kind: 'test', variant: 'earlier' }),
-    await openAccount(whole.service, { kind: 'test', variant: 'earlier' }),
+    await openAccount(whole.service, { kind: 'test', variant: 'legacy' }),
+    await openAccount(whole.service, { kind: 'test', variant: 'legacy' }),
   ];
   const own = { id: 'any_id', deliveryId: 'whd_any' };
   for (const operation of keyed()) {

@@ -208,7 +208,7 @@ test('every list of a schema says what its items are', (t) => {
 test('an event of each variant is a webhook with an example that fits its schema', (t) => {
   for (const [variant, events] of [
     ['current', EVENT_TYPES],
-    ['earlier', EARLIER_EVENT_TYPES],
+    ['legacy', EARLIER_EVENT_TYPES],
   ] as const) {
     const described = variant === 'current' ? {} : { variant: EARLIER_DESCRIPTION };
     const source = describeApi({ endpoints: [], base_url: BASE_URL, version: '1.2.3', ...described });

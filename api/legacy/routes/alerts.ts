@@ -41,7 +41,7 @@ export const earlierSubscribe = earlierWrite(createAlert, {
       name: '',
     },
   }),
-  also: ({ rows }, { id }) => setReceiverFormat(rows, id, 'earlier'),
+  also: ({ rows }, { id }) => setReceiverFormat(rows, id, 'legacy'),
   fromCurrent: ({ id, status, lat, lon, min_size_mm, webhook_url, webhook_secret }, { now_ms }) => ({
     id,
     status,

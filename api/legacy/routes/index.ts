@@ -11,7 +11,7 @@ import { earlierLocationRisk } from './location-risk.ts';
 import { EARLIER_WEBHOOKS } from './webhooks.ts';
 
 /** GET /legacy/v1/usage/export: CSV has no envelope. */
-const earlierUsageExport: Endpoint = { ...exportUsage, variant: 'earlier', path: `${EARLIER_MOUNT}/usage/export` };
+const earlierUsageExport: Endpoint = { ...exportUsage, variant: 'legacy', path: `${EARLIER_MOUNT}/usage/export` };
 
 const LEGACY = { api_variant: 'legacy' as const };
 

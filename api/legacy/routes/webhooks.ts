@@ -39,7 +39,7 @@ const createEarlierWebhook = earlierWrite(createWebhook, {
   asked: { body: { url: EXAMPLE_URL, events: ['hail.detected', 'hail.cleared'] } },
   toCurrent: ({ body: { url } }) => ({ body: { url } }),
   also: async (writer, { webhook_id }, { body }) => {
-    await setReceiverFormat(writer.rows, webhook_id, 'earlier');
+    await setReceiverFormat(writer.rows, webhook_id, 'legacy');
     await changeWebhook(writer, webhook_id, { events: body.events ?? EARLIER_EVENT_TYPES });
   },
   fromCurrent: (made, { body }) => ({ ...made, events: [...(body.events ?? EARLIER_EVENT_TYPES)] }),

@@ -145,7 +145,7 @@ for (const [name, from, finding] of DAMAGES)
   });
 
 test.serial(
-  'a backup taken while charges are written is a data root whose sums agree, with the key and the files, and sends nothing',
+  'a backup taken while charges are written is a data root whose sums agree, with the key and the files',
   async (t) => {
     const source = operator(t);
     const [report] = await withReports(source, ['one']);
@@ -174,9 +174,6 @@ test.serial(
     t.is((await copied.authenticate(String(key), copy.config.now_ms))?.key_id, String(key_id));
     t.is(await copied.charge(charge), 'charged');
     await copied.close();
-    t.like(await copy.json('webhook', 'pause'), { changed: false });
-    t.like(await copy.json('webhook', 'resume', '--original-is-gone'), { changed: true });
-    t.like(await source.json('webhook', 'pause'), { changed: true });
   },
 );
 

@@ -94,7 +94,7 @@ test.serial('lists receivers with their state, and no password of an address', a
       inactive_since: null,
     },
   ]);
-  t.regex((await given.run('webhook', 'list', 'acme')).out, /^receiver .*\nwh_\S+ +acme +active/);
+  t.regex((await given.run('webhook', 'list', 'acme')).out, /^kind +id .*\nwebhook +wh_\S+ +acme +https:\S+ +active/);
   t.is((await given.run('webhook', 'list', 'nobody')).code, 3);
 });
 
@@ -236,7 +236,7 @@ test.serial('doctor finds overdue deliveries and a key file that others may read
   const { code, out } = await given.run('doctor');
   t.is(code, 5);
   t.regex(out, /fault {2}deliveries: an event for wh_\S+ is due since 2026-01-01/);
-  t.regex(out, /fault {2}file mode: \S+master\.key is 644, expected at most 600/);
+  t.regex(out, /fault {2}master key: \S+master\.key is 644, expected 600/);
 });
 
 test.serial('doctor finds that the master key is gone, or another one', async (t) => {

@@ -322,7 +322,7 @@ test('a receiver of the earlier variant gets its payload, signed alike, and retr
     response.writeHead(503, { 'Retry-After': '7' }).end();
   };
   const [event_id = ''] = await service.records.transaction(async (rows) => {
-    await setReceiverFormat(rows, webhook_id, 'earlier');
+    await setReceiverFormat(rows, webhook_id, 'legacy');
     const about = { business_id, receivers: [webhook_id], alert_id: null, after: null, at_ms: 0 };
     const data = EARLIER_SAMPLES['hail.detected'];
     return await enqueueEvent(
@@ -388,7 +388,7 @@ async function hireTeam({ records }: WebhookService): Promise<void> {
 }
 
 async function makeEarlier({ records }: WebhookService, { webhook_id }: { webhook_id: string }): Promise<void> {
-  await records.transaction((rows) => setReceiverFormat(rows, webhook_id, 'earlier'));
+  await records.transaction((rows) => setReceiverFormat(rows, webhook_id, 'legacy'));
 }
 
 /** Events whose first attempt fails, and nothing else is run. */

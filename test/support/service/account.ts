@@ -13,7 +13,7 @@ export interface Account {
 export interface AccountOptions {
   readonly plan?: Partial<Tariff>;
   readonly kind?: 'live' | 'test';
-  readonly variant?: 'current' | 'earlier';
+  readonly variant?: 'current' | 'legacy';
   readonly scopes?: readonly string[];
   readonly expires_at?: string | null;
 }

@@ -12,8 +12,8 @@ import { memberCommand } from '../../../api/commands/member.ts';
 import { planCommand } from '../../../api/commands/plan.ts';
 import { seedCommand } from '../../../api/commands/seed.ts';
 import { usageCommand } from '../../../api/commands/usage.ts';
-import { type WebhookConfig, webhookCommand } from '../../../api/commands/webhook.ts';
-import type { Config } from '../../../api/config.ts';
+import { webhookCommand } from '../../../api/commands/webhook.ts';
+import { type Config, readConfig } from '../../../api/config.ts';
 import { EXIT } from '../../../schemas/command-line.ts';
 
 /** Makers of every command of `hail-api` but `serve`. */
@@ -36,11 +36,9 @@ export interface Ran {
   readonly err: string;
 }
 
-type OperatorConfig = WebhookConfig & Pick<Config, 'storm_day_start_hour'>;
-
 /** Runs `hail-api` on a data root of its own. Tests that use it are serial: it listens to standard output. */
 export interface Operator {
-  readonly config: OperatorConfig & { now_ms: number; database_url: string | null };
+  readonly config: Config & { now_ms: number; database_url: string | null };
   readonly run: (...args: string[]) => Promise<Ran>;
   /** Runs with --json and returns the object; fails on another exit code than 0. */
   readonly json: (...args: string[]) => Promise<Record<string, unknown>>;
@@ -52,11 +50,7 @@ export function operator(t: ExecutionContext): Operator {
   const data_root = mkdtempSync(join(tmpdir(), 'hail-operator-'));
   t.teardown(() => rmSync(data_root, { recursive: true, force: true }));
   const config = {
-    data_root,
-    database_url: null as string | null,
-    raw_keep_days: null,
-    master_keys: null,
-    storm_day_start_hour: 0,
+    ...readConfig({ HAIL_DATA: data_root }),
     now_ms: Date.parse('2026-05-20T12:00:00Z'),
     now: () => config.now_ms,
   };
@@ -73,7 +67,7 @@ export function operator(t: ExecutionContext): Operator {
   };
 }
 
-async function runHere(config: OperatorConfig, args: readonly string[]): Promise<Ran> {
+async function runHere(config: Config, args: readonly string[]): Promise<Ran> {
   const program = new Command('hail-api');
   for (const command of API_COMMANDS) program.addCommand(command(() => config));
   const out = listen(process.stdout);

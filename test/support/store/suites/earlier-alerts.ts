@@ -32,7 +32,7 @@ async function watched(world: World) {
     records,
     id,
     writing,
-    mark: (receiver_id: string) => writing(({ rows }) => setReceiverFormat(rows, receiver_id, 'earlier')),
+    mark: (receiver_id: string) => writing(({ rows }) => setReceiverFormat(rows, receiver_id, 'legacy')),
     webhook: async (events: readonly AnyEventType[]) => {
       const secrets = { encrypt: (text: string) => text, decrypt: (text: string) => text, signatures: () => [] };
       const made = await writing((writer) => insertWebhook(writer, secrets, { url: WANTED.webhook_url, events }, 10));
@@ -82,7 +82,7 @@ async function toldTo(records: Records, receiver_id: string) {
     .orderBy('id')
     .execute();
   const departures = rows.flatMap(({ body }) =>
-    departuresOfEvent('schema_version' in JSON.parse(body) ? 'current' : 'earlier', body),
+    departuresOfEvent('schema_version' in JSON.parse(body) ? 'current' : 'legacy', body),
   );
   if (departures.length > 0) throw new Error(`${receiver_id} was sent what is not described: ${departures.join(', ')}`);
   return rows.map(({ event, body }) => ({ event, body: JSON.parse(body) }));

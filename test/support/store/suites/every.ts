@@ -4,7 +4,6 @@ import { areasSuite } from './areas.ts';
 import { chargesSuite } from './charges.ts';
 import { deliverySuite } from './deliveries.ts';
 import { earlierAlertsSuite } from './earlier-alerts.ts';
-import { figuresSuite } from './figures.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { jobsSuite } from './jobs.ts';
 import { keyCapsSuite } from './key-caps.ts';
@@ -31,7 +30,6 @@ export function everySuite(test: Register): void {
     earlierAlertsSuite,
     riskScoresSuite,
     deliverySuite,
-    figuresSuite,
   ])
     suite(test);
 }

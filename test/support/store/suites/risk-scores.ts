@@ -33,7 +33,7 @@ async function watched(world: World) {
     const { outcomes } = await upsertLocations(writer, [{ ...YARD, id: null }], 10);
     const location = outcomes[0]?.kind === 'created' ? outcomes[0].id : '';
     const made = { subscription: subscription?.id ?? '', webhook: hook?.webhook.id ?? '', location };
-    for (const id of [made.subscription, made.webhook]) await setReceiverFormat(writer.rows, id, 'earlier');
+    for (const id of [made.subscription, made.webhook]) await setReceiverFormat(writer.rows, id, 'legacy');
     return made;
   });
   let runs = 0;
@@ -64,7 +64,7 @@ async function watched(world: World) {
       .select(['id', 'receiver_id', 'event', 'body'])
       .orderBy('id')
       .execute();
-    const departures = told.flatMap(({ body }) => departuresOfEvent('earlier', body));
+    const departures = told.flatMap(({ body }) => departuresOfEvent('legacy', body));
     if (departures.length > 0) throw new Error(`what was told is not described: ${departures.join(', ')}`);
     return told.filter(({ id }) => !before.some((old) => old.id === id));
   };

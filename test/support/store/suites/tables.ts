@@ -6,7 +6,7 @@ import { ALL_TABLES, type Database } from '../../../../api/records/schema.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 /** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */
-const LEFT_BY_PURGE = ['audit', 'master_key', 'matched_scans', 'probes', 'settings', 'tasks'];
+const LEFT_BY_PURGE = ['audit', 'matched_scans', 'probes', 'settings', 'tasks'];
 
 interface FoundTable {
   readonly name: string;
