@@ -21,14 +21,10 @@ export async function ensureFirstBusiness(
     if (await rows.selectFrom('businesses').select('id').limit(1).executeTakeFirst()) return null;
     const business = await createBusiness(rows, 'default', SELF_HOSTED, now_ms);
     if (business === null) return null;
-    const make = (kind: 'live' | 'test') =>
-      createKey(
-        rows,
-        { business_id: business.id, kind, name: `first ${kind} key`, scopes: ['*'], expires_at: null },
-        now_ms,
-      );
-    const live = await make('live');
-    const test = await make('test');
-    return { live: live.text, test: test.text };
+    const make = async (kind: 'live' | 'test') => {
+      const key = { business_id: business.id, kind, name: `first ${kind} key`, scopes: ['*'], expires_at: null };
+      return (await createKey(rows, key, now_ms)).text;
+    };
+    return { live: await make('live'), test: await make('test') };
   });
 }

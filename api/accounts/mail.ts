@@ -41,21 +41,16 @@ export async function mailTeam(
 ): Promise<void> {
   const members = await listMembers(rows, business_id);
   for (const { email } of members.filter(({ role }) => MAILED_ROLES.includes(role)))
-    await addMail(rows, queue, { id: randomUUID(), to: email, subject, text, failed: 0 });
+    await addMail(rows, queue, { id: randomUUID(), to: email, subject, text, failed: 0 }, Date.now());
 }
 
 async function addMail(
   rows: Transaction<Database>,
   queue: Pick<Queue, 'add'>,
   mail: Mail,
-  due_ms?: number,
+  due_ms: number,
 ): Promise<void> {
-  await queue.add(rows, {
-    name: MAIL_TASK,
-    group: mail.to,
-    payload: mail,
-    ...(due_ms === undefined ? {} : { due_ms }),
-  });
+  await queue.add(rows, { name: MAIL_TASK, group: mail.to, payload: mail, due_ms });
 }
 
 interface MailerSettings {
@@ -106,19 +101,9 @@ export function openMailer({ smtp_url, records_root, refused = () => {} }: Maile
   };
   if (url === null) return { send: spool, spool, refused };
   url.searchParams.delete('from');
-  const server = createTransport({
-    url: url.href,
-    connectionTimeout: 15_000,
-    greetingTimeout: 15_000,
-    socketTimeout: 30_000,
-  });
-  return {
-    send: async (mail) => {
-      await server.sendMail(message(mail));
-    },
-    spool,
-    refused,
-  };
+  const timeouts = { connectionTimeout: 15_000, greetingTimeout: 15_000, socketTimeout: 30_000 };
+  const server = createTransport({ url: url.href, ...timeouts });
+  return { send: async (mail) => void (await server.sendMail(message(mail))), spool, refused };
 }
 
 /** Sends the mail of a task. Repeats a refused mail for a day, and then writes it to the folder. */
@@ -133,10 +118,7 @@ export async function sendMail(
   } catch (error) {
     const failed = mail.failed + 1;
     mailer.refused({ id: mail.id, failed }, error);
-    if (failed >= ATTEMPTS_MAX) {
-      await mailer.spool(mail);
-      return;
-    }
+    if (failed >= ATTEMPTS_MAX) return await mailer.spool(mail);
     const wait_ms = Math.min(FIRST_WAIT_MS * 2 ** mail.failed, LONGEST_WAIT_MS);
     await records.transaction((rows) => addMail(rows, queue, { ...mail, failed }, Date.now() + wait_ms));
   }

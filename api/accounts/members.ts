@@ -18,23 +18,16 @@ export async function setMember(
   now_ms: number,
 ): Promise<boolean> {
   const member = { business_id: id, email: email.toLowerCase() };
-  const before = await rows
-    .selectFrom('members')
-    .select('role')
-    .where(({ and }) => and(member))
-    .executeTakeFirst();
+  const known = rows.selectFrom('members').select('role');
+  const before = await known.where(({ and }) => and(member)).executeTakeFirst();
   if (before?.role === role) return false;
   await rows
     .insertInto('members')
     .values({ ...member, role, created_at: new Date(now_ms).toISOString() })
     .onConflict((conflict) => conflict.columns(['business_id', 'email']).doUpdateSet({ role }))
     .execute();
-  await recordAct(rows, now_ms, {
-    act: 'member.set',
-    business_id: id,
-    subject: name,
-    detail: { email: member.email, role, before: before?.role ?? null },
-  });
+  const detail = { email: member.email, role, before: before?.role ?? null };
+  await recordAct(rows, now_ms, { act: 'member.set', business_id: id, subject: name, detail });
   return true;
 }
 
@@ -45,18 +38,11 @@ export async function removeMember(
   email: string,
   now_ms: number,
 ): Promise<boolean> {
-  const { numDeletedRows } = await rows
-    .deleteFrom('members')
-    .where('business_id', '=', id)
-    .where('email', '=', email.toLowerCase())
-    .executeTakeFirst();
-  if (numDeletedRows === 0n) return false;
-  await recordAct(rows, now_ms, {
-    act: 'member.remove',
-    business_id: id,
-    subject: name,
-    detail: { email: email.toLowerCase() },
-  });
+  const member = { business_id: id, email: email.toLowerCase() };
+  const deleted = rows.deleteFrom('members').where(({ and }) => and(member));
+  if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
+  const detail = { email: member.email };
+  await recordAct(rows, now_ms, { act: 'member.remove', business_id: id, subject: name, detail });
   return true;
 }
 

@@ -5,9 +5,9 @@ import { Command } from 'commander';
 import { sql } from 'kysely';
 import { EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
+import type { Config } from '../config.ts';
 import { masterKeyPath } from '../records/secrets.ts';
 import { sqlitePath } from '../records/sqlite.ts';
-import type { Config } from '../config.ts';
 import { CommandError, print, withRecords } from './cli.ts';
 
 /** `hail-api backup`: a copy of the SQLite records, the master key, and the files of reports and exports, as a data root of its own. */

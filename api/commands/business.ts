@@ -45,8 +45,7 @@ export function businessCommand(config: () => Config): Command {
     onRecords(config, {
       usage: 'delete <business>',
       about: 'remove a business, its keys, credits, portfolio, reports and exports for good',
-      options: (command) =>
-        command.requiredOption('--purge', 'say that nothing is to be kept; the audit log is'),
+      options: (command) => command.requiredOption('--purge', 'say that nothing is to be kept; the audit log is'),
       run: async ({ records, settings, now_ms }, _, nameOrId) => {
         const business = await businessNamed(records, nameOrId);
         const filed = await filedJobs(records.reader, business.id);

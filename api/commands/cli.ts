@@ -184,8 +184,7 @@ export function wholeNumber(low: number, high: number): (text: string) => number
 }
 
 /** Argument: credits, or `none`. */
-export const creditsOrNone = (text: string) =>
-  text === 'none' ? null : wholeNumber(0, Number.MAX_SAFE_INTEGER)(text);
+export const creditsOrNone = (text: string) => (text === 'none' ? null : wholeNumber(0, Number.MAX_SAFE_INTEGER)(text));
 
 /** Argument: name of a business or a key. */
 export const label = textLike(LABEL_PATTERN, '1 to 100 printable characters');

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Command } from 'commander';
@@ -19,7 +20,7 @@ import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { archives, frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
 import { telemetryOf } from '../server/answer.ts';
 import { createApp } from '../server/app.ts';
-import { createHttpServer, type StopServing, serveApp, trustedProxies } from '../server/http-server.ts';
+import { createHttpServer, serveApp, trustedProxies } from '../server/http-server.ts';
 import { describeApi } from '../server/openapi.ts';
 import type { PublicRoute } from '../server/public.ts';
 import { openServices, type Services } from '../services.ts';
@@ -67,39 +68,23 @@ interface ServingOptions {
   /** Background workers; null: none in this process. */
   readonly workers?: readonly Worker[] | null;
   /** Takes the welcome text; standard output when left out. */
-  readonly say?: (text: string) => void;
+  readonly say?: (text: string) => unknown;
 }
 
 /**
  * Opens the services, listens, starts the workers, and prints how to call the service. Throws CommandError where
  * another service runs on the same SQLite file.
  */
-export async function startServing(config: Config, options: ServingOptions = {}): Promise<Serving> {
-  const release = lockRecords(config);
-  try {
-    const serving = await openServing(config, options);
-    return { ...serving, stop: () => serving.stop().finally(release) };
-  } catch (error) {
-    release();
-    throw error;
-  }
-}
-
-/** Locks the SQLite records for this service and returns the function that unlocks them. Several services may share a PostgreSQL. */
-function lockRecords({ data_root, database_url }: Config): () => void {
-  if (database_url !== null) return () => {};
-  const release = takeServiceLock(data_root);
-  if (release !== null) return release;
-  throw new CommandError(
-    EXIT.conflict,
-    `serve: another service runs on the SQLite records of ${data_root}, expected one; several need PostgreSQL (HAIL_DATABASE_URL)`,
-  );
-}
-
-async function openServing(config: Config, { workers = WORKERS, say = sayAloud }: ServingOptions): Promise<Serving> {
+export async function startServing(
+  config: Config,
+  { workers = WORKERS, say = (text) => process.stdout.write(text) }: ServingOptions = {},
+): Promise<Serving> {
+  await using opening = new AsyncDisposableStack();
+  opening.defer(lockRecords(config));
   const streets = await openStreets(config.basemap);
   const log = await openServiceLog(config.log_level, process.stderr.isTTY === true);
   const server = createHttpServer(config.keep_alive_s);
+  opening.defer(() => void server.close());
   // A port that the system picks must be known before the base URL is built.
   if (config.port === 0) await listen(server, 0, config.host, 'HAIL_PORT');
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
@@ -108,11 +93,11 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
   const { services, close } = await openServices(
     { ...config, base_url, formats: OTHER_FORMATS, ...(metrics === null ? {} : { meter: metrics }) },
     log,
-  ).catch((error: unknown) => {
-    // A server that listens already would keep the failed process alive.
-    server.close();
-    throw error;
-  });
+  );
+  opening.defer(close);
+  let drain_ms = 0;
+  const stops: ((longest_ms: number) => Promise<unknown>)[] = [];
+  opening.defer(async () => void (await Promise.all(stops.map((stop) => stop(drain_ms)))));
   const trusted = config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies);
   const app = createApp({
     endpoints: ENDPOINTS,
@@ -124,42 +109,39 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     check_replies: 'sample',
     telemetry: telemetryOf(log, metrics),
   });
-  const stops: StopServing[] = [serveApp(server, app, trusted)];
-  let endWork = async () => {};
-  try {
-    if (!server.listening) await listen(server, port, config.host, 'HAIL_PORT');
-    if (metrics !== null && config.metrics_port !== null) {
-      const readMetrics = serviceMetrics(metrics, services);
-      const metricsServer = createServer(metricsPage(metrics.registry, async () => (await readMetrics()).metrics()));
-      stops.push(async () => {
-        metricsServer.close();
-      });
-      await listen(metricsServer, config.metrics_port, config.host, 'HAIL_METRICS_PORT');
-    }
-    const running = workers === null ? null : await startWorkers(services, log, workers);
-    endWork = async () => {
-      await running?.stop(DRAIN_MS);
-    };
-    // The last step that may fail, and printed at once: the keys are shown this once.
-    const first_keys = await ensureFirstBusiness(services.records, services.now());
-    say(welcome(base_url, first_keys));
-    log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
-    return {
-      base_url,
-      first_keys,
-      stop: async () => {
-        log.info({}, 'Service:Stop:Begun');
-        await Promise.all([...stops.map((stopServing) => stopServing(DRAIN_MS)), endWork()]);
-        await close();
-        log.info({}, 'Service:Stop:Done');
-      },
-    };
-  } catch (error) {
-    await Promise.all(stops.map((stopServing) => stopServing(0)));
-    await endWork();
-    await close();
-    throw error;
+  stops.push(serveApp(server, app, trusted));
+  if (!server.listening) await listen(server, port, config.host, 'HAIL_PORT');
+  if (metrics !== null && config.metrics_port !== null) {
+    const readMetrics = serviceMetrics(metrics, services);
+    const page = metricsPage(metrics.registry, async () => (await readMetrics()).metrics());
+    const metricsServer = createServer(page);
+    stops.push(async () => metricsServer.close());
+    await listen(metricsServer, config.metrics_port, config.host, 'HAIL_METRICS_PORT');
   }
+  if (workers !== null) stops.push((await startWorkers(services, log, workers)).stop);
+  // The last step that may fail, and printed at once: the keys are shown this once.
+  const first_keys = await ensureFirstBusiness(services.records, services.now());
+  say(welcome(base_url, first_keys));
+  log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
+  const opened = opening.move();
+  const stop = async () => {
+    log.info({}, 'Service:Stop:Begun');
+    drain_ms = DRAIN_MS;
+    await opened.disposeAsync();
+    log.info({}, 'Service:Stop:Done');
+  };
+  return { base_url, first_keys, stop };
+}
+
+/** Locks the SQLite records for this service and returns the function that unlocks them. Several services may share a PostgreSQL. */
+function lockRecords({ data_root, database_url }: Config): () => void {
+  if (database_url !== null) return () => {};
+  const release = takeServiceLock(data_root);
+  if (release !== null) return release;
+  throw new CommandError(
+    EXIT.conflict,
+    `serve: another service runs on the SQLite records of ${data_root}, expected one; several need PostgreSQL (HAIL_DATABASE_URL)`,
+  );
 }
 
 /** Routes that need no key. */
@@ -208,11 +190,6 @@ Try:
 `;
 }
 
-/** One write: the reader may close the pipe afterwards. */
-function sayAloud(text: string): void {
-  process.stdout.write(text);
-}
-
 /** Address that a client on this machine reaches the host by. */
 function hostOf(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
@@ -226,22 +203,14 @@ const LISTEN_FAULTS: Readonly<Partial<Record<string, string>>> = {
 };
 
 /** Listens; throws CommandError with the setting to change where the port cannot be used. */
-function listen(server: Server, port: number, host: string, setting: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const failed = (error: NodeJS.ErrnoException) => {
-      const fault = LISTEN_FAULTS[error.code ?? ''];
-      reject(
-        fault === undefined
-          ? error
-          : new CommandError(EXIT.conflict, `serve: port ${port} of ${host} ${fault} ${setting} to another port`),
-      );
-    };
-    server.once('error', failed);
-    server.listen(port, host, () => {
-      server.off('error', failed);
-      resolve();
-    });
-  });
+async function listen(server: Server, port: number, host: string, setting: string): Promise<void> {
+  try {
+    await once(server.listen(port, host), 'listening');
+  } catch (error) {
+    const fault = LISTEN_FAULTS[(error as NodeJS.ErrnoException).code ?? ''];
+    if (fault === undefined) throw error;
+    throw new CommandError(EXIT.conflict, `serve: port ${port} of ${host} ${fault} ${setting} to another port`);
+  }
 }
 
 function stopSignal(): Promise<void> {

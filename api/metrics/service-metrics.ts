@@ -79,10 +79,15 @@ function gaugesOf(services: Services, ready: boolean | null, figures: Figures | 
   const edition = is_readable ? catalog.edition() : NOTHING_PUBLISHED;
   const { newest_scan_ms } = edition;
   const feeds = ingestHealth(edition, now()).sources;
-  add('ready', '1 while the part works as /readyz sees it, else 0.', ['part'], [
-    [{ part: 'records' }, ready === true ? 1 : 0],
-    [{ part: 'data' }, is_readable ? 1 : 0],
-  ]);
+  add(
+    'ready',
+    '1 while the part works as /readyz sees it, else 0.',
+    ['part'],
+    [
+      [{ part: 'records' }, ready === true ? 1 : 0],
+      [{ part: 'data' }, is_readable ? 1 : 0],
+    ],
+  );
   const scan_age_s = newest_scan_ms === null ? null : age_s(newest_scan_ms, now());
   addOne('scan_age_seconds', 'Age of the newest scan that is served.', scan_age_s);
   addOne('storm_dates', 'Storm dates that can be read.', is_readable ? edition.dates.length : null);
@@ -117,10 +122,15 @@ function gaugesOf(services: Services, ready: boolean | null, figures: Figures | 
   add('jobs', `Reports and exports that wait or run. ${SHARED}`, ['state'], queued);
   addOne('job_oldest_waiting_age_seconds', `Age of the oldest that waits, 0 when none does. ${SHARED}`, job_age_s);
   addOne('alerts_open', `Open alerts. ${SHARED}`, open_alerts);
-  add('scrape_failed', '1 when a part could not be read in time and its figures are absent; else 0.', ['part'], [
-    [{ part: 'ready' }, ready === null ? 1 : 0],
-    [{ part: 'records' }, figures === null ? 1 : 0],
-  ]);
+  add(
+    'scrape_failed',
+    '1 when a part could not be read in time and its figures are absent; else 0.',
+    ['part'],
+    [
+      [{ part: 'ready' }, ready === null ? 1 : 0],
+      [{ part: 'records' }, figures === null ? 1 : 0],
+    ],
+  );
   return registry;
 }
 

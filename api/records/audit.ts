@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { Kysely, Transaction } from 'kysely';
+import { instant } from '../../schemas/time.ts';
 import type { Database } from './schema.ts';
 
 /** An act of an operator. */
@@ -24,17 +25,8 @@ export async function recordAct(
   now_ms: number,
   { act, business_id, subject, detail = {} }: Act,
 ): Promise<void> {
-  await rows
-    .insertInto('audit')
-    .values({
-      at: new Date(now_ms).toISOString(),
-      actor: actor(),
-      act,
-      business_id,
-      subject,
-      detail: JSON.stringify(detail),
-    })
-    .execute();
+  const line = { at: instant(now_ms), actor: actor(), act, business_id, subject, detail: JSON.stringify(detail) };
+  await rows.insertInto('audit').values(line).execute();
 }
 
 /** The audit log, oldest first; of one business, or of all with null. Outlives the business. */

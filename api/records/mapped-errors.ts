@@ -58,7 +58,6 @@ function noteDamage(error: unknown, damage: Damage): void {
 }
 
 function guardDriver(driver: Driver, explain: (error: unknown) => unknown, damage: Damage): Driver {
-  const guards = new WeakMap<DatabaseConnection, DatabaseConnection>();
   const bare = new WeakMap<DatabaseConnection, DatabaseConnection>();
   const bareOf = (guard: DatabaseConnection) => bare.get(guard) ?? guard;
 
@@ -79,22 +78,17 @@ function guardDriver(driver: Driver, explain: (error: unknown) => unknown, damag
     const Failure = isLost(error) ? CommitInDoubt : CommitFailed;
     return new Failure(`a commit failed (${reasonOf(error)})`, { cause: error });
   };
-  const guardOf = (connection: DatabaseConnection): DatabaseConnection => {
-    const known = guards.get(connection);
-    if (known) return known;
-    const guard: DatabaseConnection = {
-      executeQuery: (query, options) => guarded(() => connection.executeQuery(query, options), explain),
-      streamQuery: (query, chunkSize, options) => connection.streamQuery(query, chunkSize, options),
-    };
-    guards.set(connection, guard);
-    bare.set(guard, connection);
-    return guard;
-  };
-
   return {
     init: (options) => guarded(() => driver.init(options), unavailable('cannot be opened')),
-    acquireConnection: async (options) =>
-      guardOf(await guarded(() => driver.acquireConnection(options), unavailable('cannot be reached'))),
+    acquireConnection: async (options) => {
+      const connection = await guarded(() => driver.acquireConnection(options), unavailable('cannot be reached'));
+      const guard: DatabaseConnection = {
+        executeQuery: (query, options) => guarded(() => connection.executeQuery(query, options), explain),
+        streamQuery: (query, chunkSize, options) => connection.streamQuery(query, chunkSize, options),
+      };
+      bare.set(guard, connection);
+      return guard;
+    },
     beginTransaction: (connection, settings) =>
       guarded(() => driver.beginTransaction(bareOf(connection), settings), failedBegin),
     commitTransaction: (connection) => guarded(() => driver.commitTransaction(bareOf(connection)), failedCommit),

@@ -9,7 +9,7 @@ import {
 import { type Migration, Migrator } from 'kysely/migration';
 import type { Store } from './database.ts';
 import { CommitFailed, isOutage, LockNotGiven } from './errors.ts';
-import { ALL_TABLES, type Column, type Database, isOwned, type Table, type TableName } from './schema.ts';
+import { ALL_TABLES, type Column, type Database, isOwned, type TableName } from './schema.ts';
 
 /** How long one process waits for another that makes the tables. */
 const MIGRATION_WAIT_MS = 60_000;
@@ -90,28 +90,23 @@ async function lockSchema(rows: Transaction<Database>): Promise<string> {
 }
 
 async function makeTables(db: Kysely<unknown>, kind: Store['kind']): Promise<void> {
-  for (const table of ALL_TABLES) {
-    await makeTable(db, kind, table);
-    for (const columns of table.indexes) {
-      const index = db.schema.createIndex(`${table.name}_by_${columns.join('_')}`).on(table.name);
-      await index.columns([...columns]).execute();
-    }
+  for (const definition of ALL_TABLES) {
+    const { name, columns, indexes } = definition;
+    let table: CreateTableBuilder<string, string> = db.schema.createTable(name);
+    for (const [column, { type, nullable, unique }] of Object.entries(columns))
+      table = table.addColumn(column, TYPES[kind][type], (c) => {
+        if (type === 'counter') return c;
+        const kept = nullable ? c : c.notNull();
+        const single = unique ? kept.unique() : kept;
+        const isReference = column === 'business_id' && isOwned(definition) && !UNCHECKED.includes(name);
+        return isReference ? single.references('businesses.id') : single;
+      });
+    const [first = ''] = Object.keys(columns);
+    const key = Object.keys(columns).filter((column) => columns[column]?.key);
+    const isNumbered = columns[first]?.type === 'counter';
+    const primary = key.length === 0 ? [first] : key;
+    await (isNumbered ? table : table.addPrimaryKeyConstraint(`${name}_pk`, primary)).execute();
+    for (const of of indexes)
+      await db.schema.createIndex(`${name}_by_${of.join('_')}`).on(name).columns([...of]).execute();
   }
-}
-
-async function makeTable(db: Kysely<unknown>, kind: Store['kind'], definition: Table): Promise<void> {
-  const { name, columns } = definition;
-  const key = Object.keys(columns).filter((column) => columns[column]?.key);
-  if (key.length === 0) key.push(...Object.keys(columns).slice(0, 1));
-  let table: CreateTableBuilder<string, string> = db.schema.createTable(name);
-  for (const [column, { type, nullable, unique }] of Object.entries(columns))
-    table = table.addColumn(column, TYPES[kind][type], (c) => {
-      if (type === 'counter') return c;
-      const kept = nullable ? c : c.notNull();
-      const single = unique ? kept.unique() : kept;
-      const isReference = column === 'business_id' && isOwned(definition) && !UNCHECKED.includes(name);
-      return isReference ? single.references('businesses.id') : single;
-    });
-  const isNumbered = Object.values(columns).some(({ type }) => type === 'counter');
-  await (isNumbered ? table : table.addPrimaryKeyConstraint(`${name}_pk`, key)).execute();
 }

@@ -43,7 +43,7 @@ export function postgresDialect(url: string, { lock_ms, statement_ms }: Waits): 
   pool.on('connect', (client) => client.on('error', () => {}));
   const bounded: PostgresPool = {
     options: { connectionString: url },
-    connect: async () => new Session(await pool.connect()),
+    connect: async () => sessionOf(await pool.connect()),
     end: async () => {
       await Promise.race([pool.end(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
     },
@@ -52,29 +52,20 @@ export function postgresDialect(url: string, { lock_ms, statement_ms }: Waits): 
 }
 
 /** A connection that the pool does not give out again after a failure that ended its session. */
-class Session implements PostgresPoolClient {
-  readonly #client: pg.PoolClient;
-  #useless = false;
-
-  constructor(client: pg.PoolClient) {
-    this.#client = client;
-  }
-
-  query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;
-  query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
-  query(text: unknown, values: readonly unknown[] = []): unknown {
-    if (this.#useless) throw new Error('the session is over, expected an open one');
-    return this.#client.query(String(text), [...values]).catch((error: unknown) => {
+function sessionOf(client: pg.PoolClient): PostgresPoolClient {
+  let isOver = false;
+  function query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;
+  function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
+  function query(text: unknown, values: readonly unknown[] = []): unknown {
+    if (isOver) throw new Error('the session is over, expected an open one');
+    return client.query(String(text), [...values]).catch((error: unknown) => {
       // Only the server sends a SQLSTATE: any other failure says that it was not heard.
       const state = error instanceof pg.DatabaseError ? error.code : undefined;
-      if (state === undefined || NO_SESSION.test(state)) this.#useless = true;
+      if (state === undefined || NO_SESSION.test(state)) isOver = true;
       throw error;
     });
   }
-
-  release(): void {
-    this.#client.release(this.#useless);
-  }
+  return { query, release: () => client.release(isOver) };
 }
 
 /** BIGINT and NUMERIC as numbers: credits and sums stay far below 2 ** 53. */

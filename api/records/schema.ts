@@ -25,12 +25,11 @@ const text = <Value extends string = string>(): Column<Value> => ({ type: 'text'
 const whole = (): Column<number> => ({ type: 'whole' });
 const real = (): Column<number> => ({ type: 'real' });
 const counter = (): Column<Generated<number>> => ({ type: 'counter' });
-const nullable = <Value>({ type, unique }: Column<Value>): Column<Value | null> => ({
-  ...{ type, nullable: true },
-  ...(unique && { unique }),
+const nullable = <Value>(column: Column<Value>): Column<Value | null> => ({
+  ...(column as Column<Value | null>),
+  nullable: true,
 });
 const unique = <Value>(column: Column<Value>): Column<Value> => ({ ...column, unique: true });
-
 const key = <Value>(column: Column<Value>): Column<Value> => ({ ...column, key: true });
 
 type Columns = Readonly<Record<string, Column>>;
@@ -66,9 +65,7 @@ export const TABLES = {
     /** Currency units per credit above the limit. */
     overage_rate: real(),
     rate_per_minute: whole(),
-    /** JSON array of names. */
     features: text(),
-    /** JSON object of numbers. */
     quotas: text(),
     /** Most credits a month: follows from the limit, the spend cap and the policy. Null: none. */
     cap: nullable(whole()),
@@ -93,7 +90,6 @@ export const TABLES = {
       lat: real(),
       lon: real(),
       address: text(),
-      /** JSON array. */
       tags: text(),
       created_at: text(),
       updated_at: text(),
@@ -112,7 +108,6 @@ export const TABLES = {
       kind: text<'polygon' | 'point'>(),
       name: text(),
       description: nullable(text()),
-      /** JSON array. */
       tags: text(),
       priority: text<'low' | 'normal' | 'high' | 'critical'>(),
       group_id: nullable(text()),
@@ -124,22 +119,17 @@ export const TABLES = {
       centroid_geohash4: text(),
       area_sq_mi: real(),
       version: whole(),
-      /** Of a point. */
       lat: nullable(real()),
       lon: nullable(real()),
       /** GeoJSON Polygon of a polygon, as answers show it. */
       geometry: nullable(text()),
       created_at: text(),
       updated_at: text(),
-      /** When the geometry was given. */
       geometry_at: text(),
     },
   ),
 
-  /**
-   * Rings of polygons as they were submitted, where `areas.geometry` is simplified; other areas have no
-   * row here.
-   */
+  /** Rings of polygons as they were submitted, where `areas.geometry` is simplified. */
   area_rings: indexed([['business_id']], {
     area_id: text(),
     business_id: text(),
@@ -186,7 +176,6 @@ export const TABLES = {
     /** The secrets before, encrypted as one text, each with its end; the last one ends at `old_secret_until`. */
     old_secret: nullable(text()),
     old_secret_until: nullable(text()),
-    /** JSON array of event types. */
     events: text(),
     status: text<'active' | 'paused' | 'disabled'>(),
     /** Types and bytes of the events that are sent to it. */
@@ -214,7 +203,6 @@ export const TABLES = {
     {
       id: text(),
       business_id: text(),
-      /** Subscription or area. */
       location_id: text(),
       location_kind: text<'subscription' | 'area'>(),
       location_name: text(),
@@ -224,16 +212,12 @@ export const TABLES = {
       status: text<'open' | 'resolved' | 'closed'>(),
       /** `location_id` while open, else null: a location has one open alert. */
       open_location: nullable(unique(text())),
-      /** Scan that opened it. */
       scan_id: text(),
-      /** First detection. */
       triggered_at: text(),
-      /** Last detection. */
       last_seen_at: text(),
       /** Last detection and half an hour; null while open. */
       resolved_at: nullable(text()),
       estimated_size_mm: real(),
-      /** Largest while it was open. */
       max_size_mm: real(),
       confidence: real(),
       /** Of the detection that opened it. */
@@ -249,10 +233,8 @@ export const TABLES = {
 
   /** Events for one receiver each, whose bytes are the same with every attempt. */
   messages: indexed([['receiver_id', 'state'], ['alert_id'], ['after_id'], ['state', 'next_at']], {
-    /** Event id. */
     id: text(),
     business_id: text(),
-    /** Webhook or subscription. */
     receiver_id: text(),
     event: text(),
     body: text(),
@@ -261,7 +243,6 @@ export const TABLES = {
     after_id: nullable(text()),
     /** `waiting`: for `after_id`. */
     state: text<'waiting' | 'pending' | 'delivered' | 'dropped'>(),
-    /** Attempts that ended. */
     attempts: whole(),
     /** Those of them that were made before an operator had it sent again: retries are counted from there. */
     attempts_before: whole(),
@@ -309,7 +290,6 @@ export const TABLES = {
     created_at: text(),
     /** Start of the last attempt; null while it waits. */
     started_at: nullable(text()),
-    /** Number of attempts, those that ended with the death of the process included. */
     takes: whole(),
     /** When the file was made, or the job failed; null while pending. */
     finished_at: nullable(text()),
@@ -338,21 +318,17 @@ export const TABLES = {
   /** Queued work that no caller polls. */
   tasks: indexed([['name', 'tenant', 'retry', 'due_ms', 'id']], {
     id: text(),
-    /** Which handler it is for. */
     name: text(),
     /** Tasks of one group run a few at a time. */
     task_group: text(),
-    /** JSON. */
     payload: text(),
     /** Epoch milliseconds of the database's clock, on SQLite the machine's, like all times of a task. */
     due_ms: whole(),
     /** End of the lease; 0: not claimed. */
     lease_until_ms: whole(),
-    /** Names the lease. */
     lease: nullable(text()),
-    /** How often it was taken. */
     taken: whole(),
-    /** Whose task it is; empty for one of an earlier version. */
+    /** Tenants share the slots of a handler. */
     tenant: text(),
     /** 1: it repeats one that failed. */
     retry: whole(),
@@ -390,7 +366,6 @@ export const TABLES = {
     /** Empty: an operator's adjustment. */
     key_id: key(text()),
     operation: key(text()),
-    /** Requests. */
     calls: whole(),
     /** Units of the price: locations of a batch, else requests. */
     count: whole(),
@@ -417,7 +392,6 @@ export const TABLES = {
     digest: text(),
     kind: text<'live' | 'test'>(),
     name: text(),
-    /** JSON array. */
     scopes: text(),
     /** Keys of one rotation share it. */
     rate_bucket: text(),
@@ -459,7 +433,6 @@ export const TABLES = {
   /** What an operator has settled for the service as a whole, or its processes have agreed on. */
   settings: table({
     name: text(),
-    /** JSON. */
     value: text(),
     noted_at: text(),
   }),
@@ -468,12 +441,10 @@ export const TABLES = {
   audit: table({
     id: counter(),
     at: text(),
-    /** User and machine. */
     actor: text(),
     act: text(),
     business_id: nullable(text()),
     subject: text(),
-    /** JSON object. */
     detail: text(),
   }),
 

@@ -94,10 +94,7 @@ export interface SecretsSettings {
  * encrypted again under the first. Throws MasterKeyError for a malformed key, a key file that other users can read, and records of
  * an unknown key.
  */
-export async function openSecrets(
-  { store, transaction }: OpenStore,
-  settings: SecretsSettings,
-): Promise<Secrets> {
+export async function openSecrets({ store, transaction }: OpenStore, settings: SecretsSettings): Promise<Secrets> {
   return await transaction(async (rows) => {
     const keys = (await knownKeys(rows, store.name, settings)) ?? [newKey(masterKeyPath(settings.records_root))];
     const secrets = secretsUnder(keys);

@@ -116,7 +116,10 @@ for (const [name, rate_per_minute, requests_per_day, webhooks] of [
       const plan = { name, monthly_limit: 700, rate_per_minute, features: ['real_time_delivery'] };
       const quotas = { requests_per_day, webhooks, subscriptions: 100 };
       t.like(await json('plan', 'set', 'acme', '--plan', name), { changed: true, plan: { ...plan, quotas } });
-      t.regex((await run('plan', 'show', 'acme')).out, new RegExp(`^quotas.requests_per_day: ${requests_per_day}$`, 'm'));
+      t.regex(
+        (await run('plan', 'show', 'acme')).out,
+        new RegExp(`^quotas.requests_per_day: ${requests_per_day}$`, 'm'),
+      );
       await run('plan', 'set', 'acme', '--quota', 'requests_per_day=none');
       t.like(await json('plan', 'show', 'acme'), { quotas: { requests_per_day: null, webhooks } });
 

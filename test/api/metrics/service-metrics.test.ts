@@ -63,11 +63,7 @@ test('the page of a service with data says how old its newest scan and its feeds
 test('what is not known has no series: no scan, no feed, no worker of deliveries', async (t) => {
   const { pageOf } = await measured(t);
   const series = seriesOf(await pageOf()());
-  const absent = [...series.keys()].filter((name) =>
-    /^hail_(scan_age|delivery_(attempts_running|slots))/.test(
-      name,
-    ),
-  );
+  const absent = [...series.keys()].filter((name) => /^hail_(scan_age|delivery_(attempts_running|slots))/.test(name));
   t.deepEqual(absent, []);
   t.is(series.get('hail_feed_stale{feed="MESH"}'), 1);
 });
