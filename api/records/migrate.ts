@@ -107,6 +107,10 @@ async function makeTables(db: Kysely<unknown>, kind: Store['kind']): Promise<voi
     const primary = key.length === 0 ? [first] : key;
     await (isNumbered ? table : table.addPrimaryKeyConstraint(`${name}_pk`, primary)).execute();
     for (const of of indexes)
-      await db.schema.createIndex(`${name}_by_${of.join('_')}`).on(name).columns([...of]).execute();
+      await db.schema
+        .createIndex(`${name}_by_${of.join('_')}`)
+        .on(name)
+        .columns([...of])
+        .execute();
   }
 }
