@@ -143,7 +143,7 @@ test('an event for a receiver of an unknown format is not sent', async (t) => {
   const { webhook_id } = await makeWebhook(service);
   await happen(service, [webhook_id]);
   await service.records.transaction((rows) => setReceiverFormat(rows, webhook_id, 'unknown' as 'current'));
-  await t.throwsAsync(runTasks(service), { message: 'event format unknown: expected one of current,earlier' });
+  await t.throwsAsync(runTasks(service), { message: 'event format unknown: expected one of current,legacy' });
   t.is(service.receivers.received.length, 0);
 });
 
