@@ -1,5 +1,6 @@
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { BlockList, isIP, isIPv4, type Socket, Server as TcpServer } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { ApiError } from '../http/errors.ts';
@@ -16,6 +17,10 @@ const CHECKS_MS = 1000;
 const CONNECTIONS_PER_ADDRESS = 200;
 /** How long a client may still send after its last answer. */
 const LINGER_MS = 2000;
+/** How long a stopping server still reads connections between two requests: a request may be on its way. */
+const LAST_REQUEST_MS = 1000;
+/** A longer turn of the event loop may have left new connections in the listen queue since the queue was looked at. */
+const SHORT_TURN_MS = 1;
 const LINE_FEED = 0x0a;
 const MOST_HEADERS = 64;
 const VERSIONS: readonly string[] = ['1.0', '1.1'];
@@ -56,7 +61,7 @@ interface ClientError extends Error {
   readonly bytesParsed?: number;
 }
 
-/** Stops a server: it takes no more connections, and ends those that it has with the answer under way. */
+/** Stops a server: it takes no more connections, and ends those that it has with the answer under way or the next one. */
 export type StopServing = (longest_ms: number) => Promise<void>;
 
 /**
@@ -69,14 +74,15 @@ export function serveApp(server: Server, app: Koa, trusted: BlockList | null): S
   /** The last answer that was begun on each connection, until it is out. */
   const connections = new Map<Socket, ServerResponse | null>();
   const perAddress = new Map<string, number>();
+  let isStopping = false;
 
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     connections.set(socket, response);
-    if (!server.listening) response.shouldKeepAlive = false;
+    if (isStopping) response.shouldKeepAlive = false;
     response.once('close', () => {
       if (connections.get(socket) === response) connections.set(socket, null);
-      if (!server.listening) socket.destroySoon();
+      if (isStopping) socket.destroySoon();
     });
     handle(request, response);
   };
@@ -135,17 +141,42 @@ export function serveApp(server: Server, app: Koa, trusted: BlockList | null): S
   });
 
   return async (longest_ms) => {
+    isStopping = true;
+    for (const response of connections.values()) if (response !== null) response.shouldKeepAlive = false;
+    await listenQueueIsEmpty(server, longest_ms);
     // Not the method of the HTTP server, which cuts off answers that are made and not yet sent.
     const closed = new Promise<void>((resolve) => {
       TcpServer.prototype.close.call(server, () => resolve());
     });
-    for (const [socket, response] of connections)
-      if (response === null) socket.destroy();
-      else response.shouldKeepAlive = false;
+    const idle = setTimeout(
+      () => {
+        for (const [socket, response] of connections) if (response === null) socket.destroy();
+      },
+      Math.min(LAST_REQUEST_MS, longest_ms),
+    );
     const late = setTimeout(() => server.closeAllConnections(), longest_ms);
     await closed;
+    clearTimeout(idle);
     clearTimeout(late);
   };
+}
+
+/** Resolves after a turn of the event loop that took no connection: those that wait would be reset with the listener. */
+async function listenQueueIsEmpty(server: Server, longest_ms: number): Promise<void> {
+  const until_ms = performance.now() + longest_ms;
+  let isEmpty = false;
+  const taken = () => {
+    isEmpty = false;
+  };
+  server.on('connection', taken);
+  await nextTurn();
+  while (!isEmpty && performance.now() < until_ms) {
+    const begun_ms = performance.now();
+    isEmpty = true;
+    await nextTurn();
+    if (performance.now() - begun_ms > SHORT_TURN_MS) isEmpty = false;
+  }
+  server.off('connection', taken);
 }
 
 /**

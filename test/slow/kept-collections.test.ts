@@ -120,36 +120,6 @@ test('collections are readable and complete after a date beside them was made ag
   await isWhole(t, path, before);
 });
 
-test.serial(
-  'collections are readable and complete on a copied root beside records that were restored from a backup',
-  async (t) => {
-    const path = await scratch(t);
-    await fill(path);
-    const before = await found(path);
-    const [source, target] = [operator(t), operator(t)];
-    const config = { database_url: null, storm_day_start_hour: 0, base_url: 'http://127.0.0.1:8080/v1' };
-    const serve = async (
-      data_root: string,
-      { config: { data_root: records_root, now } }: ReturnType<typeof operator>,
-    ) => {
-      const { services, close } = await openServices({ ...config, data_root, records_root, now });
-      const failure = services.catalog.failure();
-      await close();
-      return failure;
-    };
-    t.is(await serve(path, source), null);
-    await source.json('backup', 'create', source.path('records.gz'));
-    await target.json('backup', 'restore', source.path('records.gz'));
-    const copy = await scratch(t, 'copy');
-    await fs.cp(path, copy, { recursive: true });
-    t.is(await serve(copy, target), null);
-    await isWhole(t, copy, before);
-    // The records remember the collections: a copy that lacks one is not taken for a root that never had it.
-    await fs.rm(join(copy, 'manifests/collection-warnings'), { recursive: true });
-    t.regex((await serve(copy, target)) ?? '', /has lost collection-warnings, which was there before/);
-  },
-);
-
 test('with storm days that start at 12 UTC reports get the date of their convective day, and outlooks stay as they are', async (t) => {
   const [noon, midnight_] = [await scratch(t), await scratch(t)];
   await fill(noon, 12);
