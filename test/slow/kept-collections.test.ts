@@ -2,7 +2,6 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { NOTHING_PUBLISHED, openCatalog } from '../../api/published/catalog.ts';
-import { openServices } from '../../api/services.ts';
 import { compactRoot } from '../../pipeline/commands/compact.ts';
 import { rebuildDate } from '../../pipeline/commands/rebuild.ts';
 import { readConfig } from '../../pipeline/config.ts';
@@ -19,7 +18,6 @@ import { timestamp } from '../../schemas/time.ts';
 import { alertsFile, layerFile, ringOf, watchFile } from '../support/data/feeds.ts';
 import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, scratch } from '../support/data/world.ts';
 import { faultsOf } from '../support/kill/killed.ts';
-import { operator } from '../support/service/run-command.ts';
 
 const HEADER = 'Time,Size,Location,County,State,Lat,Lon,Comments';
 const EARLY = '1105,100,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL. (OUN)';
@@ -78,7 +76,12 @@ async function found(path: string, storm_day_start_hour = 0) {
 /** What was filled is there, and nothing is missing that a list names. */
 async function isWhole(t: ExecutionContext, path: string, before: Awaited<ReturnType<typeof found>>): Promise<void> {
   t.deepEqual(Object.keys(before.rows).sort(), ['outlook', 'outlooks', 'reports', 'warnings', 'watches']);
-  t.deepEqual(await found(path), before);
+  const after = await found(path);
+  t.is(after.failure, before.failure);
+  for (const name of ['outlooks', 'reports', 'warnings', 'watches'] as const)
+    t.deepEqual(after.rows[name], before.rows[name]);
+  // Made again from the closed dates where there are more of them: not the same rows.
+  t.true((after.rows.outlook?.length ?? 0) > 0);
   t.deepEqual(await faultsOf(path), []);
 }
 
