@@ -12,12 +12,12 @@ import { createMetrics } from '../http/metrics.ts';
 import { OTHER_FORMATS, OTHER_VARIANTS } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
-import { openViewer, type ViewerOptions } from '../published/archives/viewer.ts';
 import { takeServiceLock } from '../records/sqlite.ts';
 import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
-import { archives, frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
+import { archives, frontPage, openApiDocument } from '../routes/public-pages.ts';
+import { type ViewerOptions, viewerPages } from '../routes/viewer.ts';
 import { telemetryOf } from '../server/answer.ts';
 import { createApp } from '../server/app.ts';
 import { createHttpServer, serveApp, trustedProxies } from '../server/http-server.ts';
@@ -159,7 +159,7 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
       const other = describeApi({ endpoints, base_url, version: RELEASE, variant: description });
       return [openApiDocument(other, description.own_path), referencePage(docs_path, description.own_path)];
     }),
-    viewerPages(openViewer(base_url, viewer)),
+    viewerPages(base_url, viewer),
     frontPage,
   ];
 }

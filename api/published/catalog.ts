@@ -28,9 +28,8 @@ import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
 import { dayMax, isMonthCurrent } from '../../schemas/tables/radar.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../../schemas/time.ts';
-import { createObservers, type Observer } from '../http/observers.ts';
+import { createObservers } from '../http/observers.ts';
 import { type DataRoot, DataUnavailable, openDataRoot } from './data-root.ts';
-import { memoize } from './memoize.ts';
 
 /** Box and smallest size of the rows that a question needs. */
 interface RowFilter {
@@ -42,100 +41,13 @@ interface RowFilter {
  * The published data at one moment: pinned for one request, immutable. Dates are storm dates; `paths` and `version` also take
  * `layout.staticPartition`, for tables that belong to no date.
  */
-export interface Edition {
-  /** Provenance of the newest data, which need not be that of other dates; null while nothing is published. */
-  readonly newest_provenance: Provenance | null;
-  /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
-  readonly newest_scan_ms: number | null;
-  /** Observation time of the newest file of each product that went into data of that provenance, epoch milliseconds. */
-  readonly feeds: ReadonlyMap<string, number>;
-  /** Names of the live snapshot's files; null while there is none. */
-  readonly live: Current['live'] | null;
-  /** Published dates, ascending. */
-  readonly dates: readonly string[];
-  /** The whole manifest of a date; null for a date that is not published. Rejects with DataUnavailable when its file is gone. */
-  readonly manifest: (date: string) => Promise<Manifest | null>;
-  /** True for a date that lists archives of reflectivity. */
-  readonly hasReflectivity: (date: string) => boolean;
-  /** Reads published files that are no tables. */
-  readonly files: Pick<DataRoot, 'open' | 'part'>;
-  /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
-  readonly paths: (table: string, dates: readonly string[], near?: RowFilter) => string[];
-  /**
-   * Absolute paths of the day maxima from a date to a date, both included: month files where those are current, else day
-   * files. Month files hold other dates too: filter by storm_date. A running date lies in several files that add up.
-   */
-  readonly dayMaxPaths: (first: string, last: string, near?: RowFilter) => string[];
-  /** Published dates from a date to a date, both included, ascending. */
-  readonly datesBetween: (first: string, last: string) => string[];
-  /** Whether a date with radar data is over and compacted; null for a date that is not published, or was cleared. */
-  readonly isClosed: (date: string) => boolean | null;
-  /** Changes when the rows of some tables on some dates change; ETags are made of it. */
-  readonly version: (tables: readonly string[], dates: readonly string[]) => string;
-  /** Provenance of some dates, as far as they are published; null when none is. */
-  readonly provenanceOf: (dates: readonly string[]) => MixedProvenance | null;
-  /** Dates of the live window's scans from an instant on; that of the newest scan is always among them. */
-  readonly liveDates: (since_ms: number) => string[];
-  /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
-  readonly dataAsOf: (dates: readonly string[]) => number | null;
-  /** Time at which the newest rows of some dates were ingested, epoch milliseconds; null when none of the dates is published. */
-  readonly ingestedAt: (dates: readonly string[]) => number | null;
-  /** The published files of a collection; null when it was never fed, which differs from an empty one. */
-  readonly collection: (name: CollectionName) => CollectionEdition | null;
-  /** States of the feeds of the collections, in the order of their names. */
-  readonly feedStates: readonly FeedState[];
-}
+export type Edition = ReturnType<typeof makeEdition>;
 
 /** A collection at one moment. */
-export interface CollectionEdition {
-  /**
-   * Absolute paths of its files, oldest month first, from a month (`YYYY-MM`) to a month, both included; of one that is replaced
-   * as a whole, without months.
-   */
-  readonly paths: (first_month?: string, last_month?: string) => string[];
-  /** Absolute paths of the files that list the times for which its sources were collected; none where that was never recorded. */
-  readonly collected_paths: readonly string[];
-  /** Changes when its rows change. */
-  readonly version: string;
-  /**
-   * Time up to which it is complete, epoch milliseconds: the oldest of the last successes of its feeds. A feed that never
-   * succeeded counts from the time it was first followed, so that its age grows.
-   */
-  readonly as_of_ms: number;
-  /** Time of its last change, epoch milliseconds. */
-  readonly committed_ms: number;
-  /** Provenance of its rows; of its feeds while it is empty. */
-  readonly source: MixedProvenance;
-}
+export type CollectionEdition = ReturnType<typeof collectionEdition>;
 
 /** Follows `current.json` and the manifests of a data root. */
-export interface Catalog {
-  /** The edition in force; throws DataUnavailable while the root is inconsistent. Cheap. */
-  readonly edition: () => Edition;
-  /** The reason why there is no edition; null when there is one. */
-  readonly failure: () => string | null;
-  /** The refusal of data of a format or version that this release cannot read; null without one. */
-  readonly unreadable: () => UnreadableVersion | null;
-  /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
-  readonly missing: () => readonly string[];
-  /** Polls the root now. */
-  readonly refresh: () => Promise<void>;
-  /**
-   * Registers a function that runs before a new edition is handed out, and runs it for the present one. When it fails, there
-   * is no edition.
-   */
-  readonly beforeEdition: (prepare: (edition: Edition) => Promise<void>) => Promise<void>;
-  /**
-   * Registers an observer that runs after an edition is handed out, and runs it for the present one. It delays no edition, and its
-   * failure makes no data unavailable. Observers react one after the other, in the order in which they were
-   * registered, to one edition at a time. One that is still busy when several editions come out is given the newest only, with
-   * the edition that it finished before: every scan in between is in the newest, which lists them. (An edition may bring
-   * several scans anyway, after a restart or a backfill.) The function returned unregisters, and waits while it reacts.
-   */
-  readonly afterEdition: (observer: Observer<Edition>) => () => Promise<void>;
-  /** Stops polling. Resolves once observers have finished. */
-  readonly close: () => Promise<void>;
-}
+export type Catalog = Awaited<ReturnType<typeof openCatalog>>;
 
 /** This release cannot read the data format of the root, or the version of a file in it. */
 export class UnreadableVersion extends DataUnavailable {
@@ -156,23 +68,16 @@ const POLL_HEADS_MS = 2000;
 /** Whole manifests in memory; a day of scans has 1,500 entries. */
 const MANIFESTS_MAX = 16;
 
-/** Names of the collections by their partitions. */
-const COLLECTION_PARTITIONS: ReadonlyMap<string, CollectionName> = new Map(
-  COLLECTIONS.map((name) => [layout.collectionPartition(name), name]),
-);
 const MONTHS = layout.monthPartition('');
-const isPartition = (name: string) =>
-  /^\d{4}-\d{2}-\d{2}$/.test(name) ||
-  name.startsWith(MONTHS) ||
-  name === layout.staticPartition ||
-  COLLECTION_PARTITIONS.has(name);
+const UNDATED = new Set<string>([layout.staticPartition, ...COLLECTIONS.map(layout.collectionPartition)]);
+const isDate = (partition: string) => /^\d{4}-\d{2}-\d{2}$/.test(partition);
 const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
 
 /**
  * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one whose
  * switch was there and is gone has no edition, as on a mount whose server is gone.
  */
-export async function openCatalog(folder: string | DataRoot, storm_day_start_hour: number): Promise<Catalog> {
+export async function openCatalog(folder: string | DataRoot, storm_day_start_hour: number) {
   const root = typeof folder === 'string' ? openDataRoot(folder) : folder;
   const partitions = partitionReader(root, storm_day_start_hour);
   const preparations: ((edition: Edition) => Promise<void>)[] = [];
@@ -190,11 +95,12 @@ export async function openCatalog(folder: string | DataRoot, storm_day_start_hou
     await checkFormat(root);
     // Absent is not empty.
     if (mark === null && typeof seen === 'string') throw new DataUnavailable(layout.current, 'is gone');
-    const current = await readCurrent(root);
-    const { changed, ...found } = await partitions(current);
-    await requireFolders(root, current, headsOf(found));
+    const text = await root.text(layout.current);
+    const current = text === null ? null : parsed(layout.current, text, Current);
+    const found = await partitions(current);
+    await requireFolders(root, current, found);
     heads_at_ms = performance.now();
-    if (mark !== seen || changed || !('edition' in state)) {
+    if (mark !== seen || found.changed || !('edition' in state)) {
       const edition = makeEdition(root, current, found, storm_day_start_hour);
       for (const prepare of preparations) await prepare(edition);
       state = { edition };
@@ -212,25 +118,34 @@ export async function openCatalog(folder: string | DataRoot, storm_day_start_hou
       });
     return running;
   };
-  const edition = () => {
-    if ('failure' in state) throw state.failure;
-    return state.edition;
-  };
 
   await refresh();
   const timer = setInterval(refresh, POLL_CURRENT_MS);
   timer.unref();
   return {
-    edition,
-    failure: () => ('failure' in state ? state.failure.message : null),
-    missing: () => ('failure' in state ? state.failure.missing : []),
-    unreadable: () => ('failure' in state && state.failure instanceof UnreadableVersion ? state.failure : null),
-    refresh: async () => {
+    /** The edition in force; throws DataUnavailable while the root is inconsistent. Cheap. */
+    edition: (): Edition => {
+      if ('failure' in state) throw state.failure;
+      return state.edition;
+    },
+    /** The reason why there is no edition; null when there is one. */
+    failure: (): string | null => ('failure' in state ? state.failure.message : null),
+    /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
+    missing: (): readonly string[] => ('failure' in state ? state.failure.missing : []),
+    /** The refusal of data of a format or version that this release cannot read; null without one. */
+    unreadable: (): UnreadableVersion | null =>
+      'failure' in state && state.failure instanceof UnreadableVersion ? state.failure : null,
+    /** Polls the root now. */
+    refresh: async (): Promise<void> => {
       await running;
       heads_at_ms = Number.NEGATIVE_INFINITY;
       await refresh();
     },
-    beforeEdition: async (prepare) => {
+    /**
+     * Registers a function that runs before a new edition is handed out, and runs it for the present one. When it fails, there
+     * is no edition.
+     */
+    beforeEdition: async (prepare: (edition: Edition) => Promise<void>): Promise<void> => {
       preparations.push(prepare);
       if (!('edition' in state)) return;
       try {
@@ -239,8 +154,16 @@ export async function openCatalog(folder: string | DataRoot, storm_day_start_hou
         state = { failure: asUnavailable(error) };
       }
     },
+    /**
+     * Registers an observer that runs after an edition is handed out, and runs it for the present one. It delays no edition, and its
+     * failure makes no data unavailable. Observers react one after the other, in the order in which they were
+     * registered, to one edition at a time. One that is still busy when several editions come out is given the newest only, with
+     * the edition that it finished before: every scan in between is in the newest, which lists them. (An edition may bring
+     * several scans anyway, after a restart or a backfill.) The function returned unregisters, and waits while it reacts.
+     */
     afterEdition: observers.add,
-    close: async () => {
+    /** Stops polling. Resolves once observers have finished. */
+    close: async (): Promise<void> => {
       clearInterval(timer);
       await running;
       await observers.close();
@@ -253,20 +176,18 @@ function asUnavailable(cause: unknown): DataUnavailable {
   return new DataUnavailable('a list', `cannot be read: ${cause instanceof Error ? cause.message : cause}`, { cause });
 }
 
-async function readCurrent(root: DataRoot): Promise<Current | null> {
-  const text = await root.text(layout.current);
-  return text === null ? null : parsed(layout.current, text, Current);
-}
-
 /**
  * Throws DataUnavailable with the missing folders of those that the manifests name files in: a root whose `tables/` was moved
  * away still has all its manifests. Single files are not checked here: the reader of a missing one gets the error.
  */
-async function requireFolders(root: DataRoot, current: Current | null, heads: readonly Head[]): Promise<void> {
+async function requireFolders(root: DataRoot, current: Current | null, found: Partitions): Promise<void> {
+  const { dates, months, collections, staticHead } = found;
+  const undated = staticHead === null ? [] : [staticHead];
+  const heads = [...dates.values(), ...months.values(), ...collections.values(), ...undated];
   const folders = new Set(heads.flatMap(({ files }) => files.map(({ path }) => path.split('/', 2).join('/'))));
-  if (heads.some(({ scans }) => scans.count > 0)) folders.add(layout.allScanTiles);
-  if (heads.some(({ scans, table_commits }) => scans.count > 0 && table_commits[DAILY] !== undefined))
-    folders.add(layout.allDailyTiles);
+  const withScans = heads.filter(({ scans }) => scans.count > 0);
+  if (withScans.length > 0) folders.add(layout.allScanTiles);
+  if (withScans.some(({ table_commits }) => table_commits[DAILY] !== undefined)) folders.add(layout.allDailyTiles);
   if (heads.some(({ reflectivity_archives }) => reflectivity_archives !== undefined)) folders.add(layout.reflectivity);
   if (current !== null) folders.add(layout.live);
   const names = await root.missing(folders);
@@ -283,10 +204,6 @@ async function checkFormat(root: DataRoot): Promise<void> {
   parsed(layout.root, text, RootName);
 }
 
-function headsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): readonly Head[] {
-  return [...dates.values(), ...months.values(), ...collections.values(), ...(staticHead === null ? [] : [staticHead])];
-}
-
 function json(path: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -296,105 +213,81 @@ function json(path: string, text: string): unknown {
 }
 
 function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shape): z.infer<Shape> {
-  const value = json(path, text);
-  const result = shape.safeParse(value);
+  const result = shape.safeParse(json(path, text));
   if (!result.success) throw new DataUnavailable(path, 'is not a list of this version', { cause: result.error });
   return result.data;
 }
 
-interface Partitions {
-  readonly dates: ReadonlyMap<string, Head>;
-  readonly months: ReadonlyMap<string, Head>;
-  /** Newest, by the name of the collection. */
-  readonly collections: ReadonlyMap<string, Head>;
-  /** The collections as they are read: days with the hours they were made from, see `pairedForecast`. */
-  readonly read_collections: ReadonlyMap<string, Head>;
-  readonly feedStates: readonly FeedState[];
-  /** Head of the static tables; null while none is published. */
-  readonly staticHead: Head | null;
-  /** Some manifest differs from the last poll. */
-  readonly changed: boolean;
-}
+type Partitions = Awaited<ReturnType<ReturnType<typeof partitionReader>>>;
 
 /** Reads the manifests in force, and again only those whose file was replaced. */
 function partitionReader(root: DataRoot, storm_day_start_hour: number) {
-  let known = new Map<string, { mark: string; partition: Head }>();
-  let states: { mark: string | null; feeds: readonly FeedState[] } = { mark: null, feeds: [] };
+  let known = new Map<string, { readonly mark: string; readonly list: unknown }>();
 
-  /** True when the states of the feeds were replaced. */
-  const loadStates = async (): Promise<boolean> => {
-    const mark = await root.mark(layout.feeds);
-    if (mark === states.mark) return false;
-    const text = mark === null ? null : await root.text(layout.feeds);
-    states = { mark, feeds: text === null ? [] : parsed(layout.feeds, text, FeedStates).feeds };
-    return true;
-  };
-  const load = async (path: string): Promise<{ mark: string; partition: Head } | null> => {
-    const mark = await root.mark(path);
-    if (mark === null) return null;
-    const last = known.get(path);
-    if (last?.mark === mark) return last;
-    const text = await root.text(path);
-    return text === null ? null : { mark, partition: headIn(path, text, storm_day_start_hour) };
-  };
+  return async (current: Current | null) => {
+    const loaded: typeof known = new Map();
+    const load = async <List>(path: string, parse: (text: string) => List): Promise<List | null> => {
+      const mark = await root.mark(path);
+      const last = known.get(path);
+      const text = mark === null || last?.mark === mark ? null : await root.text(path);
+      if (mark === null || (text === null && last?.mark !== mark)) return null;
+      const list = text === null ? (last?.list as List) : parse(text);
+      loaded.set(path, { mark, list });
+      return list;
+    };
+    const loadHead = (path: string) => load(path, (text) => headIn(path, text, storm_day_start_hour));
 
-  const committedBefore = async ({ partition, commit }: Head) =>
-    commit > 1 ? await load(layout.manifest(partition, commit - 1)) : null;
-
-  return async (current: Current | null): Promise<Partitions> => {
     const pinned = current?.open_dates ?? {};
-    const pathOf = (name: string) =>
-      pinned[name] === undefined ? layout.head(name) : layout.manifest(name, pinned[name]);
-    const loaded = new Map<string, { mark: string; partition: Head }>();
+    const isPartition = (name: string) => isDate(name) || name.startsWith(MONTHS) || UNDATED.has(name);
     const wanted = [...new Set([...(await root.partitions()).filter(isPartition), ...Object.keys(pinned)])].sort();
+    const heads = new Map<string, Head>();
     await Promise.all(
       wanted.map(async (name) => {
-        const found = await load(pathOf(name));
-        if (found !== null) loaded.set(pathOf(name), found);
-        else if (pinned[name] !== undefined)
-          throw new DataUnavailable(pathOf(name), 'is missing, and the switch names it');
+        const commit = pinned[name];
+        const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
+        const head = await loadHead(path);
+        // Without a head, the first commit of the partition was killed before the head was moved.
+        if (head !== null) heads.set(name, head);
+        else if (commit !== undefined) throw new DataUnavailable(path, 'is missing, and the switch names it');
       }),
     );
     const dates = new Map<string, Head>();
-    const months = new Map<string, Head>();
-    const collections = new Map<string, Head>();
-    for (const name of wanted) {
-      const found = loaded.get(pathOf(name))?.partition;
-      if (found === undefined) continue; // its first commit was killed before the head was moved
-      const collection = COLLECTION_PARTITIONS.get(name);
-      if (collection !== undefined) collections.set(collection, found);
-      else if (name.startsWith(MONTHS)) months.set(name.slice(MONTHS.length), found);
-      else if (name === layout.staticPartition) continue;
-      else if (pinned[name] !== undefined || isReadable(found, current)) dates.set(name, found);
-      else {
+    for (const name of wanted.filter(isDate)) {
+      const head = heads.get(name);
+      if (head === undefined) continue;
+      if (pinned[name] !== undefined || isReadable(head, current)) dates.set(name, head);
+      else if (head.commit > 1) {
         // A closed date that gets late data is open again before the switch names it: until then it is read as it was.
-        const before = await committedBefore(found);
-        if (before === null || !before.partition.closed) continue;
-        loaded.set(layout.manifest(name, before.partition.commit), before);
-        dates.set(name, before.partition);
+        const before = await loadHead(layout.manifest(name, head.commit - 1));
+        if (before?.closed === true) dates.set(name, before);
       }
     }
-    for (const [month, { dates: held }] of months) {
-      const lost = Object.keys(held ?? {}).find((date) => !dates.has(date));
-      if (lost !== undefined) throw new DataUnavailable(layout.head(lost), `is missing, and month ${month} names it`);
+    const months = new Map<string, Head>();
+    for (const name of wanted.filter((one) => one.startsWith(MONTHS))) {
+      const head = heads.get(name);
+      const lost = Object.keys(head?.dates ?? {}).find((date) => !dates.has(date));
+      if (lost !== undefined)
+        throw new DataUnavailable(layout.head(lost), `is missing, and month ${name.slice(MONTHS.length)} names it`);
+      if (head !== undefined) months.set(name.slice(MONTHS.length), head);
+    }
+    const collections = new Map<CollectionName, Head>();
+    for (const name of COLLECTIONS) {
+      const head = heads.get(layout.collectionPartition(name));
+      if (head !== undefined) collections.set(name, head);
     }
     const paired = pairedForecast(collections);
-    const path =
-      paired === null || paired === 0 ? null : layout.manifest(layout.collectionPartition('forecast'), paired);
-    const hours = path === null ? null : await load(path);
-    if (path !== null && hours !== null) loaded.set(path, hours);
-    const read_collections = new Map(collections);
-    if (hours !== null) read_collections.set('forecast', hours.partition);
-    // A first forecast whose outlook is still to come. It is not held back for an outlook that fails to be made.
-    else if (paired === 0 && (await root.mark(layout.pending)) !== null) read_collections.delete('forecast');
-    const hasNewStates = await loadStates();
+    if (paired === 0) {
+      // A first forecast whose outlook is still to come. It is not held back for an outlook that fails to be made.
+      if ((await root.mark(layout.pending)) !== null) collections.delete('forecast');
+    } else if (paired !== null) {
+      const hours = await loadHead(layout.manifest(layout.collectionPartition('forecast'), paired));
+      if (hours !== null) collections.set('forecast', hours);
+    }
+    const feedStates = (await load(layout.feeds, (text) => parsed(layout.feeds, text, FeedStates).feeds)) ?? [];
     const changed =
-      hasNewStates ||
-      loaded.size !== known.size ||
-      [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
+      loaded.size !== known.size || [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
     known = loaded;
-    const staticHead = loaded.get(layout.head(layout.staticPartition))?.partition ?? null;
-    return { dates, months, collections, read_collections, feedStates: states.feeds, staticHead, changed };
+    return { dates, months, collections, feedStates, staticHead: heads.get(layout.staticPartition) ?? null, changed };
   };
 }
 
@@ -403,7 +296,7 @@ function partitionReader(root: DataRoot, storm_day_start_hour: number) {
  * their heads move one after the other: in between, and after a kill there, one is newer than the other, and the hours would
  * contradict the days. The list of that commit is gone hours after it was replaced: then the newest is read.
  */
-function pairedForecast(collections: ReadonlyMap<string, Head>): number | null {
+function pairedForecast(collections: ReadonlyMap<CollectionName, Head>): number | null {
   const made_from = collections.get('outlook')?.made_from?.[outlook.name]?.[forecast.name];
   const newest = collections.get('forecast')?.table_commits[forecast.name] ?? 0;
   return made_from === undefined || made_from === newest ? null : made_from;
@@ -438,10 +331,10 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
 function makeEdition(
   root: DataRoot,
   current: Current | null,
-  { dates: partitions, months, read_collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
+  { dates: partitions, months, collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
-): Edition {
-  const dates = [...partitions.keys()];
+) {
+  const dates: readonly string[] = [...partitions.keys()];
   const named = (name: string) => (name === layout.staticPartition ? (staticHead ?? undefined) : partitions.get(name));
   const lastScan = (date: Head): number | null => {
     const { last } = date.scans;
@@ -458,16 +351,16 @@ function makeEdition(
   const newest = newestOf(dates);
   const newest_scan_ms = newest?.last_ms ?? null;
   const newestDate = partitions.get(newest?.date ?? '');
-  const newest_provenance =
+  const newest_provenance: Provenance | null =
     current?.source ?? (newestDate === undefined ? null : provenanceOfDate(newestDate.partition, newestDate.source));
   const feeds = new Map<string, number>();
   for (const { source, feeds: seen } of partitions.values())
     for (const [product, time] of source === newest_provenance ? Object.entries(seen) : [])
       feeds.set(product, Math.max(Date.parse(time), feeds.get(product) ?? Number.NEGATIVE_INFINITY));
-  const live = current?.live ?? null;
+  const live: Current['live'] | null = current?.live ?? null;
   const live_from_ms = live === null ? Number.POSITIVE_INFINITY : scanTime(live.first_scan);
   const liveDates = dates.flatMap((date) => {
-    const { last } = partitions.get(date)?.scans ?? { last: null };
+    const last = partitions.get(date)?.scans.last ?? null;
     const last_ms = last === null ? Number.NEGATIVE_INFINITY : scanTime(last);
     return date === newest?.date || last_ms >= live_from_ms ? [{ date, last_ms }] : [];
   });
@@ -476,41 +369,65 @@ function makeEdition(
     // An open date without scans was cleared: there is nothing of either provenance.
     return date === undefined || (!date.closed && date.scans.count === 0) ? null : date;
   };
-  const provenanceOf = (names: readonly string[]) =>
-    combineProvenances(names.flatMap((name) => filled(name)?.source ?? []));
   const filesOf = (partition: Head | undefined, table: string, near: RowFilter | undefined) =>
     (partition?.files ?? []).filter((file) => file.table === table && mayHold(file, near)).map(root.fileOf);
-  const dateOf = (date: string) => partitions.get(date);
-  const joined = new Map([...months].filter(([, month]) => isMonthCurrent(month, dateOf)));
+  const joined = new Map([...months].filter(([, month]) => isMonthCurrent(month, (date) => partitions.get(date))));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
+  const manifests = new LRUCache<string, Manifest>({
+    max: MANIFESTS_MAX,
+    fetchMethod: async (path) => {
+      const text = await root.text(path);
+      if (text === null) throw new DataUnavailable(path, 'is missing, and the edition names it');
+      return parsed(path, text, Manifest);
+    },
+  });
   return {
+    /** Provenance of the newest data, which need not be that of other dates; null while nothing is published. */
     newest_provenance,
+    /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
     newest_scan_ms,
-    feeds,
+    /** Observation time of the newest file of each product that went into data of that provenance, epoch milliseconds. */
+    feeds: feeds as ReadonlyMap<string, number>,
+    /** Names of the live snapshot's files; null while there is none. */
     live,
+    /** Published dates, ascending. */
     dates,
-    manifest: manifestReader(root, partitions),
-    hasReflectivity: (date) => partitions.get(date)?.reflectivity_archives !== undefined,
-    files: root,
-    paths: (table, names, near) => names.flatMap((name) => filesOf(named(name), table, near)),
-    dayMaxPaths: (first, last, near) => {
+    /** The whole manifest of a date; null for a date that is not published. Rejects with DataUnavailable when its file is gone. */
+    manifest: async (date: string): Promise<Manifest | null> => {
+      const partition = partitions.get(date);
+      if (partition === undefined) return null;
+      return (await manifests.fetch(layout.manifest(date, partition.commit))) ?? null;
+    },
+    /** True for a date that lists archives of reflectivity. */
+    hasReflectivity: (date: string): boolean => partitions.get(date)?.reflectivity_archives !== undefined,
+    /** Reads published files that are no tables. */
+    files: root as Pick<DataRoot, 'open' | 'part'>,
+    /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
+    paths: (table: string, names: readonly string[], near?: RowFilter): string[] =>
+      names.flatMap((name) => filesOf(named(name), table, near)),
+    /**
+     * Absolute paths of the day maxima from a date to a date, both included: month files where those are current, else day
+     * files. Month files hold other dates too: filter by storm_date. A running date lies in several files that add up.
+     */
+    dayMaxPaths: (first: string, last: string, near?: RowFilter): string[] => {
       const asked = datesBetween(first, last);
       const used = [...new Set(asked.map(monthOf))].map((month) => joined.get(month));
       const held = new Set(used.flatMap((month) => Object.keys(month?.dates ?? {})));
-      return [
-        ...used.flatMap((month) => filesOf(month, dayMax.name, near)),
-        ...asked.filter((date) => !held.has(date)).flatMap((date) => filesOf(partitions.get(date), dayMax.name, near)),
-      ];
+      const apart = asked.filter((date) => !held.has(date)).map((date) => partitions.get(date));
+      return [...used, ...apart].flatMap((partition) => filesOf(partition, dayMax.name, near));
     },
+    /** Published dates from a date to a date, both included, ascending. */
     datesBetween,
-    isClosed: (name) => filled(name)?.closed ?? null,
-    version: (tables, names) => {
+    /** Whether a date with radar data is over and compacted; null for a date that is not published, or was cleared. */
+    isClosed: (name: string): boolean | null => filled(name)?.closed ?? null,
+    /** Changes when the rows of some tables on some dates change; ETags are made of it. */
+    version: (tables: readonly string[], names: readonly string[]): string => {
       const hash = createHash('sha256');
       for (const name of names) {
         const date = named(name);
         if (date === undefined) continue;
         if (name === layout.staticPartition) {
-          // What another static table holds or where it comes from changes nothing here.
+          // The content and source of another static table change nothing here.
           for (const { table, sha256 } of date.files) if (tables.includes(table ?? '')) hash.update(`${sha256}\n`);
           continue;
         }
@@ -519,20 +436,26 @@ function makeEdition(
       }
       return hash.digest('hex').slice(0, 24);
     },
-    provenanceOf,
-    liveDates: (since_ms) =>
+    /** Provenance of some dates, as far as they are published; null when none is. */
+    provenanceOf: (names: readonly string[]): MixedProvenance | null =>
+      combineProvenances(names.flatMap((name) => filled(name)?.source ?? [])),
+    /** Dates of the live window's scans from an instant on; that of the newest scan is always among them. */
+    liveDates: (since_ms: number): string[] =>
       liveDates.filter(({ date, last_ms }) => date === newest?.date || last_ms >= since_ms).map(({ date }) => date),
-    dataAsOf: (names) => newestOf(names)?.last_ms ?? newest_scan_ms,
-    ingestedAt: (names) =>
-      names.reduce<number | null>((newest, name) => {
-        const date = partitions.get(name);
-        return date === undefined ? newest : Math.max(newest ?? 0, Date.parse(ingestedAt(date)));
-      }, null),
-    collection: (name) => {
-      const head = read_collections.get(name);
+    /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
+    dataAsOf: (names: readonly string[]): number | null => newestOf(names)?.last_ms ?? newest_scan_ms,
+    /** Time at which the newest rows of some dates were ingested, epoch milliseconds; null when none of the dates is published. */
+    ingestedAt: (names: readonly string[]): number | null => {
+      const times = names.flatMap((name) => partitions.get(name) ?? []).map((date) => Date.parse(ingestedAt(date)));
+      return times.length === 0 ? null : Math.max(...times);
+    },
+    /** The published files of a collection; null when it was never fed, which differs from an empty one. */
+    collection: (name: CollectionName): CollectionEdition | null => {
+      const head = collections.get(name);
       return head === undefined ? null : collectionEdition(root, name, head, feedStates);
     },
-    feedStates,
+    /** States of the feeds of the collections, in the order of their names. */
+    feedStates: feedStates as readonly FeedState[],
   };
 }
 
@@ -540,14 +463,7 @@ function makeEdition(
 export const NOTHING_PUBLISHED: Edition = makeEdition(
   openDataRoot(devNull),
   null,
-  {
-    dates: new Map(),
-    months: new Map(),
-    collections: new Map(),
-    read_collections: new Map(),
-    feedStates: [],
-    staticHead: null,
-  },
+  { dates: new Map(), months: new Map(), collections: new Map(), feedStates: [], staticHead: null },
   0,
 );
 
@@ -556,7 +472,7 @@ function collectionEdition(
   name: CollectionName,
   { source, committed_at, ingested_at, table_commits, files }: Head,
   feedStates: readonly FeedState[],
-): CollectionEdition {
+) {
   const committed_ms = Date.parse(ingestedAt({ committed_at, ingested_at }));
   const known = feedStates
     .filter(({ collection }) => collection === name)
@@ -564,17 +480,28 @@ function collectionEdition(
       last_success_at === null ? Math.min(Date.parse(followed_since), committed_ms) : Date.parse(last_success_at),
     );
   return {
-    paths: (first_month, last_month) =>
+    /**
+     * Absolute paths of its files, oldest month first, from a month (`YYYY-MM`) to a month, both included; of one that is replaced
+     * as a whole, without months.
+     */
+    paths: (first_month = '', last_month = '~'): string[] =>
       files
         .filter(({ rows, segment }) => rows > 0 && segment !== COLLECTED_TIMES)
-        .filter(({ segment }) => first_month === undefined || segment >= first_month)
-        .filter(({ segment }) => last_month === undefined || segment <= last_month)
+        .filter(({ segment }) => segment >= first_month && segment <= last_month)
         .sort((a, b) => (a.segment < b.segment ? -1 : 1))
         .map(root.fileOf),
-    collected_paths: files.filter(({ segment }) => segment === COLLECTED_TIMES).map(root.fileOf),
-    source,
+    /** Absolute paths of the files that list the times for which its sources were collected; none where that was never recorded. */
+    collected_paths: files.filter(({ segment }) => segment === COLLECTED_TIMES).map(root.fileOf) as readonly string[],
+    /** Provenance of its rows; of its feeds while it is empty. */
+    source: source as MixedProvenance,
+    /** Changes when its rows change. */
     version: `${source} ${Object.values(table_commits).join(' ')}`,
+    /**
+     * Time up to which it is complete, epoch milliseconds: the oldest of the last successes of its feeds. A feed that never
+     * succeeded counts from the time it was first followed, so that its age grows.
+     */
     as_of_ms: known.length === 0 ? committed_ms : Math.min(...known),
+    /** Time of its last change, epoch milliseconds. */
     committed_ms,
   };
 }
@@ -586,19 +513,4 @@ function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: RowFilter | u
   if (near?.bbox === undefined || bbox === null) return true;
   const [west, south, east, north] = near.bbox;
   return bbox[0] <= east && bbox[2] >= west && bbox[1] <= north && bbox[3] >= south;
-}
-
-function manifestReader(root: DataRoot, partitions: ReadonlyMap<string, Head>) {
-  const manifests = new LRUCache<string, Promise<Manifest>>({ max: MANIFESTS_MAX });
-  return async (date: string): Promise<Manifest | null> => {
-    const partition = partitions.get(date);
-    if (partition === undefined) return null;
-    return await memoize(manifests, date, () => readManifest(root, layout.manifest(date, partition.commit)));
-  };
-}
-
-async function readManifest(root: DataRoot, path: string): Promise<Manifest> {
-  const text = await root.text(path);
-  if (text === null) throw new DataUnavailable(path, 'is missing, and the edition names it');
-  return parsed(path, text, Manifest);
 }

@@ -10,28 +10,8 @@ export interface FileRange {
   readonly last: number;
 }
 
-/** A file with what its content must be. */
-type ImmutableFile = Pick<PublishedFile, 'path' | 'bytes' | 'sha256'>;
-
 /** Read access to a data root in a folder. Paths are relative to it, with forward slashes. */
-export interface DataRoot {
-  /** Absolute path of a published file, for statements. */
-  readonly fileOf: (file: ImmutableFile) => string;
-  /** Content of a list; null when it does not exist. */
-  readonly text: (path: string) => Promise<string | null>;
-  /** Content of a file; throws when it does not exist. */
-  readonly bytes: (path: string) => Promise<Uint8Array>;
-  /** Some bytes of a file, fewer where it ends before; throws ENOENT when it does not exist. */
-  readonly part: (path: string, first: number, length: number) => Promise<Buffer>;
-  /** Opens a range of a file, both ends included. Throws DataUnavailable when it is missing or another. */
-  readonly open: (file: ImmutableFile, range: FileRange) => Promise<Readable>;
-  /** Names in the folder of the manifests, sorted; none when it does not exist. */
-  readonly partitions: () => Promise<string[]>;
-  /** A mark that changes when a list is replaced; null when it does not exist. */
-  readonly mark: (path: string) => Promise<string | null>;
-  /** Those of some folders that are missing, or the parent that is. */
-  readonly missing: (folders: Iterable<string>) => Promise<string[]>;
-}
+export type DataRoot = ReturnType<typeof openDataRoot>;
 
 /** The data root names files that are missing, or that this version cannot read: no answer instead of a wrong number. */
 export class DataUnavailable extends Error {
@@ -46,24 +26,48 @@ export class DataUnavailable extends Error {
 }
 
 /** Opens a data root in a folder; it need not exist yet. */
-export function openDataRoot(dataRoot: string): DataRoot {
+export function openDataRoot(dataRoot: string) {
   const root = resolve(dataRoot);
   const absolute = (path: string) => join(root, path);
-  const mark = (path: string) => ifPresent(markOf(absolute(path)), null);
+  /** A mark that changes when a list is replaced; null when it does not exist. */
+  const mark = async (path: string): Promise<string | null> => {
+    const stats = await ifPresent(fs.stat(absolute(path), { bigint: true }));
+    return stats && `${stats.ino}.${stats.size}.${stats.mtimeNs}`;
+  };
   return {
-    fileOf: ({ path }) => absolute(path),
-    text: (path) => ifPresent(fs.readFile(absolute(path), 'utf8'), null),
-    bytes: (path) => fs.readFile(absolute(path)),
-    part: (path, first, length) => partOf(absolute(path), first, length),
-    open: (file, range) => openInside(root, file, range),
-    partitions: async () => (await ifPresent(fs.readdir(absolute(layout.manifests)), [])).sort(),
     mark,
-    missing: async (folders) => {
+    /** Absolute path of a published file, for statements. */
+    fileOf: ({ path }: Pick<PublishedFile, 'path'>): string => absolute(path),
+    /** Content of a list; null when it does not exist. */
+    text: (path: string): Promise<string | null> => ifPresent(fs.readFile(absolute(path), 'utf8')),
+    /** Content of a file; throws when it does not exist. */
+    bytes: (path: string): Promise<Uint8Array> => fs.readFile(absolute(path)),
+    /** Some bytes of a file, fewer where it ends before; throws ENOENT when it does not exist. */
+    part: async (path: string, position: number, length: number): Promise<Buffer> => {
+      await using file = await fs.open(absolute(path));
+      const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(length), position });
+      return buffer.subarray(0, bytesRead);
+    },
+    /** Opens a range of a file, both ends included. Throws DataUnavailable when it is missing or another. */
+    open: async (file: Pick<PublishedFile, 'path' | 'bytes'>, range: FileRange): Promise<Readable> => {
+      const inside = await fs.realpath(root);
+      const path = await fs.realpath(join(inside, file.path)).catch((cause: unknown) => {
+        throw new DataUnavailable(file.path, 'is missing, and its manifest names it', { cause });
+      });
+      if (!contains(inside, path)) throw new DataUnavailable(file.path, 'leads out of the data root');
+      return openPart(path, file.bytes, range, (size) => {
+        return new DataUnavailable(file.path, `has ${size} bytes, its manifest says ${file.bytes}`);
+      });
+    },
+    /** Names in the folder of the manifests, sorted; none when it does not exist. */
+    partitions: async (): Promise<string[]> => ((await ifPresent(fs.readdir(absolute(layout.manifests)))) ?? []).sort(),
+    /** Those of some folders that are missing, or the parent that is. */
+    missing: async (folders: Iterable<string>): Promise<string[]> => {
       const missing = new Set<string>();
       for (const folder of folders) {
         const [top = ''] = folder.split('/');
-        if ((await mark(top)) === null) missing.add(top);
-        else if ((await mark(folder)) === null) missing.add(folder);
+        const gone = (await mark(top)) === null ? top : (await mark(folder)) === null ? folder : null;
+        if (gone !== null) missing.add(gone);
       }
       return [...missing].sort();
     },
@@ -88,41 +92,13 @@ export async function openPart(
   }
 }
 
-async function openInside(root: string, file: ImmutableFile, range: FileRange): Promise<Readable> {
-  const inside = await fs.realpath(root);
-  const path = await fs.realpath(join(inside, file.path)).catch((cause: unknown) => {
-    throw new DataUnavailable(file.path, 'is missing, and its manifest names it', { cause });
-  });
-  if (!contains(inside, path)) throw new DataUnavailable(file.path, 'leads out of the data root');
-  return openPart(
-    path,
-    file.bytes,
-    range,
-    (size) => new DataUnavailable(file.path, `has ${size} bytes, its manifest says ${file.bytes}`),
-  );
-}
-
-async function partOf(path: string, first: number, length: number): Promise<Buffer> {
-  const file = await fs.open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, first);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
-}
-
-async function markOf(path: string): Promise<string> {
-  const { ino, size, mtimeNs } = await fs.stat(path, { bigint: true });
-  return `${ino}.${size}.${mtimeNs}`;
-}
-
-async function ifPresent<Value, Otherwise>(reading: Promise<Value>, otherwise: Otherwise): Promise<Value | Otherwise> {
+/** The result of reading; null where there is nothing at the path. */
+async function ifPresent<Value>(reading: Promise<Value>): Promise<Value | null> {
   try {
     return await reading;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return otherwise;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     throw error;
   }
 }

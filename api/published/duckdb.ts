@@ -34,31 +34,22 @@ export interface Queries {
     sql: string,
     parameters?: readonly SqlParameter[],
   ) => Promise<Readonly<Record<Name, readonly unknown[]>>>;
-  /** The same for DOUBLE columns, with NaN for null: ten times as fast. */
-  readonly numbers: <Name extends string>(
+  /** Hands over DOUBLE columns in the order of the select list piece by piece, NaN for null: never in memory as a whole. */
+  readonly stream: (
     sql: string,
-    parameters?: readonly SqlParameter[],
-  ) => Promise<Readonly<Record<Name, Float64Array>>>;
-  /** Hands over a result of DOUBLE columns piece by piece, for results that are never in memory as a whole. */
-  readonly stream: (sql: string, parameters: readonly SqlParameter[], take: (piece: Piece) => void) => Promise<void>;
+    parameters: readonly SqlParameter[],
+    take: (piece: readonly Float64Array[]) => void,
+  ) => Promise<void>;
 }
-
-/** Some rows of a result: its columns in the order of the select list, NaN for null. */
-type Piece = readonly Float64Array[];
 
 /** Runs several statements at a time. It can read the data root and nothing else; no statement can change that. */
 export interface Engine extends Queries {
   /** For the preparation of an edition: ahead of all waiting statements, and never refused as too many. */
   readonly priority: Queries;
-  readonly load: () => EngineLoad;
+  /** Statements that run and that wait. */
+  readonly load: () => { readonly running: number; readonly waiting: number };
   /** Refuses waiting statements, interrupts running ones, and closes once they have ended, after 30 s at the latest. Idempotent. */
   readonly close: () => Promise<void>;
-}
-
-/** Statements of an engine. */
-interface EngineLoad {
-  readonly running: number;
-  readonly waiting: number;
 }
 
 /** The share of the machine that an engine may take. */
@@ -187,62 +178,36 @@ function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>): Q
       const { names, columns } = await read(sql, parameters);
       return Object.fromEntries(names.map((name, index) => [name, columns[index] ?? []])) as Record<Name, unknown[]>;
     },
-    numbers: <Name extends string>(sql: string, parameters: readonly SqlParameter[] = []) =>
-      run((connection) => numbersOf<Name>(connection, sql, parameters)),
     stream: (sql, parameters, take) =>
       run(async (connection) => {
         const result = await connection.stream(sql, parameters.map(bound), parameters.map(typeOf));
         for (;;) {
           const chunk = await result.fetchChunk();
           if (chunk === null || chunk.rowCount === 0) return;
-          const piece = Array.from({ length: chunk.columnCount }, () => new Float64Array(chunk.rowCount));
-          for (const [index, values] of piece.entries()) fill(values, 0, chunk.getColumnVector(index));
-          take(piece);
+          take(Array.from({ length: chunk.columnCount }, (_, index) => numbersIn(chunk.getColumnVector(index))));
         }
       }),
   };
 }
 
-async function numbersOf<Name extends string>(
-  connection: DuckDBConnection,
-  sql: string,
-  parameters: readonly SqlParameter[],
-): Promise<Record<Name, Float64Array>> {
-  const result = await connection.run(sql, parameters.map(bound), parameters.map(typeOf));
-  const columns = result.deduplicatedColumnNames().map((name) => [name, new Float64Array(result.rowCount)] as const);
-  let row = 0;
-  for (const chunk of await result.fetchAllChunks()) {
-    for (const [index, [, values]] of columns.entries()) fill(values, row, chunk.getColumnVector(index));
-    row += chunk.rowCount;
-  }
-  return Object.fromEntries(columns) as Record<Name, Float64Array>;
-}
-
-/** Copies the values of a vector into an array, from a place on. */
-function fill(values: Float64Array, from: number, vector: DuckDBVector): void {
-  if (!(vector instanceof DuckDBDoubleVector))
-    throw new TypeError(`a column is ${vector.type}, expected DOUBLE of a result that is read as numbers`);
-  const { itemCount } = vector;
-  for (let index = 0; index < itemCount; index++) values[from + index] = vector.getItem(index) ?? Number.NaN;
-}
-
-interface Waiting {
-  readonly resolve: (connection: DuckDBConnection) => void;
-  readonly reject: (reason: Error) => void;
+/** Values of a vector of DOUBLE. */
+function numbersIn(vector: DuckDBVector): Float64Array {
+  if (!(vector instanceof DuckDBDoubleVector)) throw new TypeError(`a streamed column is ${vector.type}, expected DOUBLE`);
+  return Float64Array.from({ length: vector.itemCount }, (_, index) => vector.getItem(index) ?? Number.NaN);
 }
 
 /** The connections of an engine, and the statements that wait for one, first come, first served. */
 function connectionPool(idle: DuckDBConnection[], { waiting_max, statement_limit_ms }: EngineRole) {
-  const waiting: Waiting[] = [];
+  const waiting: Omit<PromiseWithResolvers<DuckDBConnection>, 'promise'>[] = [];
   /** Running statements by their connection; they settle once they have ended. */
   const running = new Map<DuckDBConnection, Promise<unknown>>();
   let isClosed = false;
 
-  const connect = (isAhead: boolean): Promise<DuckDBConnection> => {
-    if (isClosed) return Promise.reject(closed());
+  const connect = async (isAhead: boolean): Promise<DuckDBConnection> => {
+    if (isClosed) throw closed();
     const free = idle.pop();
-    if (free !== undefined) return Promise.resolve(free);
-    if (!isAhead && waiting.length >= waiting_max) return Promise.reject(overloaded());
+    if (free !== undefined) return free;
+    if (!isAhead && waiting.length >= waiting_max) throw overloaded();
     const { promise, ...place } = Promise.withResolvers<DuckDBConnection>();
     if (isAhead) waiting.unshift(place);
     else waiting.push(place);
@@ -256,7 +221,7 @@ function connectionPool(idle: DuckDBConnection[], { waiting_max, statement_limit
   };
 
   return {
-    load: (): EngineLoad => ({ running: running.size, waiting: waiting.length }),
+    load: () => ({ running: running.size, waiting: waiting.length }),
     /** Rejects with QueryTimeout at the limit; the connection of a statement that does not end stays taken. */
     run: async <Outcome>(work: Work<Outcome>, isAhead: boolean): Promise<Outcome> => {
       const connection = await connect(isAhead);
@@ -298,12 +263,8 @@ function interruptUntilEnd(connection: DuckDBConnection): NodeJS.Timeout {
 }
 
 function overloaded(): ApiError {
-  return new ApiError(
-    'overloaded',
-    ERROR_MESSAGES.overloaded,
-    { 'Retry-After': String(RETRY_AFTER_S) },
-    { reason: 'engine' },
-  );
+  const headers = { 'Retry-After': String(RETRY_AFTER_S) };
+  return new ApiError('overloaded', ERROR_MESSAGES.overloaded, headers, { reason: 'engine' });
 }
 
 function closed(): Error {

@@ -20,11 +20,11 @@ interface LiveTable<Row> {
 
 /** Detections of one scan in a place. */
 interface PlaceScan {
-  readonly scan_time: number;
+  scan_time: number;
   /** Index of its largest detection; of equals the first. */
-  readonly largest: number;
-  readonly max_ml_mm: number;
-  readonly max_confidence: number;
+  largest: number;
+  max_ml_mm: number;
+  max_confidence: number;
 }
 
 /** A five-character geohash with a detection in the live window. */
@@ -35,7 +35,7 @@ export interface Place {
   readonly lon: number;
   readonly last_detected: number;
   /** Oldest first. */
-  readonly scans: readonly PlaceScan[];
+  readonly scans: readonly Readonly<PlaceScan>[];
 }
 
 /** A published track that continues: its newest row from a scan with its cell, and its newest row of any kind. */
@@ -52,33 +52,7 @@ export interface Found<Item> {
 }
 
 /** The half hour before the newest scan, immutable. Look-backs by the clock are the caller's: `since_ms` is the oldest scan wanted. */
-export interface LiveSnapshot {
-  readonly newest_scan_ms: number | null;
-  /** Changes with every snapshot. */
-  readonly version: string;
-  readonly detections: LiveTable<z.infer<typeof detections.row>>;
-  readonly cells: LiveTable<z.infer<typeof cells.row>>;
-  /** Every published track that continues. */
-  readonly storms: readonly Storm[];
-  readonly placesWithin: (position: Position, radius_km: number, since_ms: number) => Found<Place>[];
-  readonly stormsWithin: (position: Position, radius_km: number, since_ms: number) => Found<Storm>[];
-  /** Indices of the detections of the newest scan: all, and those within a distance of a point, in no order. */
-  readonly newestHail: readonly number[];
-  readonly newestHailWithin: (position: Position, radius_km: number) => readonly number[];
-  /** True for a detection in a storm cell that is the newest of a storm. */
-  readonly isTracked: (detection: number) => boolean;
-  /** Oldest scan with hail or storms that is not older than an instant; null without one. Answers change when it does. */
-  readonly oldestSince: (since_ms: number) => number | null;
-  /** Storm of a track while it lives; undefined for any other name. */
-  readonly storm: (track_id: string) => Storm | undefined;
-  /** Index of a storm cell in `cells`; undefined when the window does not hold it. */
-  readonly cellIndex: (scan_time: number, cell_index: number) => number | undefined;
-  /** True for a storm cell that several tracks share: its figures belong to no single track. */
-  readonly isShared: (scan_time: number, cell_index: number) => boolean;
-  /** Indices of the detections of a storm cell, and of a track over the whole window. */
-  readonly detectionsOfCell: (scan_time: number, cell_index: number) => readonly number[];
-  readonly detectionsOfTrack: (track_id: string) => readonly number[];
-}
+export type LiveSnapshot = Awaited<ReturnType<typeof snapshotOf>>;
 
 export interface Live {
   /** The snapshot of an edition, by default of the newest; throws DataUnavailable like the catalog. */
@@ -107,48 +81,58 @@ export async function openLive(store: Pick<DataRoot, 'bytes'>, catalog: Catalog)
   };
 }
 
-async function snapshotOf(
-  store: Pick<DataRoot, 'bytes'>,
-  files: Edition['live'],
-  newest_scan_ms: number | null,
-): Promise<LiveSnapshot> {
+async function snapshotOf(store: Pick<DataRoot, 'bytes'>, files: Edition['live'], newest_scan_ms: number | null) {
   const detectionRows = await readTable(store, files?.detections, detections);
   const cellRows = await readTable(store, files?.cells, cells);
   const trackRows = await readTable(store, files?.tracks, tracks);
   const places = placesOf(detectionRows);
   await yieldToEventLoop();
   const storms = stormsOf(trackRows);
-  const scanTimes = [...new Set([...unique(detectionRows), ...unique(trackRows)])].sort((a, b) => a - b);
+  const times = [detectionRows.column('scan_time'), trackRows.column('scan_time')].flatMap((all) => [...new Set(Array.from(all))]);
+  const scanTimes = times.sort((a, b) => a - b);
   const byTrack = new Map(storms.map((storm) => [storm.seen.track_id, storm]));
   const cellAt = groupBy(cellRows, (index) => cellKey(cellRows, index));
   const tracksOfCell = groupBy(trackRows, (index) => cellKey(trackRows, index));
   const ofCell = groupBy(detectionRows, (index) => cellKey(detectionRows, index));
-  const trackIds = detectionRows.column('track_id');
-  const ofTrack = groupBy(detectionRows, (index) => trackIds[index] ?? null);
+  const ofTrack = groupBy(detectionRows, (index) => detectionRows.column('track_id')[index] ?? null);
   const newestHail = rowsOfScan(detectionRows, newest_scan_ms);
-  const nearNewest = pixelsNear(detectionRows, newestHail);
+  const [lats, lons] = [detectionRows.column('lat'), detectionRows.column('lon')];
+  const newestNear = pointIndex(newestHail.map((pixel) => ({ lat: lats[pixel], lon: lons[pixel] })));
   const stormCells = new Set(storms.map(({ seen }) => `${seen.scan_time} ${seen.cell_index}`));
   const nearPlaces = nearby(places, ({ lat, lon, geohash5 }) => ({ lat, lon, name: geohash5 }));
   const nearStorms = nearby(storms, ({ seen: { lat, lon, track_id } }) => ({ lat, lon, name: track_id }));
   return {
     newest_scan_ms,
+    /** Changes with every snapshot. */
     version: files === null ? `none ${newest_scan_ms}` : `${files.detections} ${files.cells} ${files.tracks}`,
     detections: detectionRows,
-    cells: cellRows,
+    /** Every published track that continues. */
     storms,
-    placesWithin: (position, radius_km, since_ms) =>
+    placesWithin: (position: Position, radius_km: number, since_ms: number): Found<Place>[] =>
       nearPlaces(position, radius_km).filter(({ item }) => item.last_detected >= since_ms),
-    stormsWithin: (position, radius_km, since_ms) =>
+    stormsWithin: (position: Position, radius_km: number, since_ms: number): Found<Storm>[] =>
       nearStorms(position, radius_km).filter(({ item }) => item.seen.scan_time >= since_ms),
+    /** Indices of the detections of the newest scan: all, and those within a distance of a point, in no order. */
     newestHail,
-    newestHailWithin: nearNewest,
-    isTracked: (detection) => stormCells.has(cellKey(detectionRows, detection) ?? ''),
-    oldestSince: (since_ms) => scanTimes.find((scan_time) => scan_time >= since_ms) ?? null,
-    storm: (track_id) => byTrack.get(track_id),
-    cellIndex: (scan_time, cell_index) => cellAt().get(`${scan_time} ${cell_index}`)?.[0],
-    isShared: (scan_time, cell_index) => (tracksOfCell().get(`${scan_time} ${cell_index}`)?.length ?? 0) > 1,
-    detectionsOfCell: (scan_time, cell_index) => ofCell().get(`${scan_time} ${cell_index}`) ?? [],
-    detectionsOfTrack: (track_id) => ofTrack().get(track_id) ?? [],
+    newestHailWithin: (position: Position, radius_km: number): readonly number[] =>
+      newestNear(position, radius_km)
+        .map((at) => newestHail[at] as number)
+        .filter((pixel) => isWithinKm(position, { lat: lats[pixel], lon: lons[pixel] }, radius_km)),
+    /** True for a detection in a storm cell that is the newest of a storm. */
+    isTracked: (detection: number): boolean => stormCells.has(cellKey(detectionRows, detection) ?? ''),
+    /** Oldest scan with hail or storms that is not older than an instant; null without one. Answers change when it does. */
+    oldestSince: (since_ms: number): number | null => scanTimes.find((scan_time) => scan_time >= since_ms) ?? null,
+    /** Storm of a track while it lives; undefined for any other name. */
+    storm: (track_id: string): Storm | undefined => byTrack.get(track_id),
+    /** A storm cell; null when the window does not hold it. `shared`: several tracks have a part, its figures belong to none alone. */
+    cell: (scan_time: number, cell_index: number | null) => {
+      const key = `${scan_time} ${cell_index}`;
+      const [index] = cellAt(key);
+      return index === undefined ? null : { ...cellRows.at(index), shared: tracksOfCell(key).length > 1 };
+    },
+    /** Indices of the detections of a storm cell, and of a track over the whole window. */
+    detectionsOfCell: (scan_time: number, cell_index: number | null) => ofCell(`${scan_time} ${cell_index}`),
+    detectionsOfTrack: ofTrack,
   };
 }
 
@@ -158,10 +142,6 @@ function rowsOfScan(rows: LiveTable<{ readonly scan_time: number }>, scan_ms: nu
   const indices: number[] = [];
   for (let index = rows.length - 1; index >= 0 && times[index] === scan_ms; index--) indices.push(index);
   return indices.reverse();
-}
-
-function unique(rows: LiveTable<{ readonly scan_time: number }>): Set<number> {
-  return new Set(Array.from(rows.column('scan_time')));
 }
 
 async function readTable<Row extends z.ZodObject>(
@@ -211,13 +191,7 @@ function placesOf(rows: LiveTable<z.infer<typeof detections.row>>): Place[] {
   const [geohash, time] = [rows.column('geohash5'), rows.column('scan_time')];
   const [size, ml] = [rows.column('estimated_size_mm'), rows.column('ml_predicted_size_mm')];
   const [confidence, lat, lon] = [rows.column('confidence'), rows.column('lat'), rows.column('lon')];
-  interface Growing {
-    scan_time: number;
-    largest: number;
-    max_ml_mm: number;
-    max_confidence: number;
-  }
-  const scansOf = new Map<string, Growing[]>();
+  const scansOf = new Map<string, PlaceScan[]>();
   for (let index = 0; index < rows.length; index++) {
     const place = geohash[index] as string;
     const scan_time = time[index];
@@ -225,12 +199,7 @@ function placesOf(rows: LiveTable<z.infer<typeof detections.row>>): Place[] {
     if (scans.length === 0) scansOf.set(place, scans);
     const last = scans.at(-1);
     if (last?.scan_time !== scan_time) {
-      scans.push({
-        scan_time,
-        largest: index,
-        max_ml_mm: ml[index],
-        max_confidence: confidence[index],
-      });
+      scans.push({ scan_time, largest: index, max_ml_mm: ml[index], max_confidence: confidence[index] });
       continue;
     }
     if (size[index] > size[last.largest]) last.largest = index;
@@ -238,7 +207,7 @@ function placesOf(rows: LiveTable<z.infer<typeof detections.row>>): Place[] {
     last.max_confidence = Math.max(last.max_confidence, confidence[index]);
   }
   return Array.from(scansOf, ([geohash5, scans]) => {
-    const { largest, scan_time } = scans.at(-1) as Growing;
+    const { largest, scan_time } = scans.at(-1) as PlaceScan;
     return { geohash5, lat: lat[largest], lon: lon[largest], last_detected: scan_time, scans };
   });
 }
@@ -273,53 +242,39 @@ function cellKey(rows: LiveTable<CellColumns>, index: number): string | null {
   return cell_index === null ? null : `${rows.column('scan_time')[index]} ${cell_index}`;
 }
 
-/** Row indices by key, computed at the first call; rows with a null key are in no group. */
+/** Finds the row indices of a key, in order; they are grouped at the first call. */
 function groupBy(rows: { readonly length: number }, key: (index: number) => string | null) {
-  let groups: Map<string, number[]> | undefined;
-  return (): ReadonlyMap<string, readonly number[]> => {
-    if (groups !== undefined) return groups;
-    groups = new Map();
-    for (let index = 0; index < rows.length; index++) {
-      const name = key(index);
-      if (name === null) continue;
-      const group = groups.get(name);
-      if (group === undefined) groups.set(name, [index]);
-      else group.push(index);
-    }
-    return groups;
+  let groups: Map<string | null, number[]> | undefined;
+  return (name: string): readonly number[] => {
+    groups ??= Map.groupBy(Array(rows.length).keys(), key);
+    return groups.get(name) ?? [];
   };
 }
 
-/** Those of some detections that lie within a distance of a point, the distance included; indexed at the first call. */
-function pixelsNear(rows: LiveTable<Position>, pixels: readonly number[]) {
-  const [lats, lons] = [rows.column('lat'), rows.column('lon')];
+/** Finds the indices of the points in the box around a circle; indexed at the first call. */
+function pointIndex(points: readonly Position[]) {
   let index: KDBush | null = null;
   return (position: Position, radius_km: number): number[] => {
-    if (pixels.length === 0) return [];
+    if (points.length === 0) return [];
     if (index === null) {
-      index = new KDBush(pixels.length);
-      for (const pixel of pixels) index.add(lons[pixel] as number, lats[pixel] as number);
+      index = new KDBush(points.length);
+      for (const { lat, lon } of points) index.add(lon, lat);
       index.finish();
     }
-    return index
-      .range(...boxAround(position, radius_km))
-      .map((at) => pixels[at] as number)
-      .filter((pixel) => isWithinKm(position, { lat: lats[pixel] as number, lon: lons[pixel] as number }, radius_km));
+    return index.range(...boxAround(position, radius_km));
   };
 }
 
 /** Items within a distance of a point, the distance included, nearest first. */
 function nearby<Item>(items: readonly Item[], placeOf: (item: Item) => Position & { readonly name: string }) {
-  const index = items.length === 0 ? null : new KDBush(items.length);
   const places = items.map(placeOf);
-  for (const { lat, lon } of places) index?.add(lon, lat);
-  index?.finish();
+  const inBox = pointIndex(places);
   return (position: Position, radius_km: number): Found<Item>[] => {
-    const found = (index?.range(...boxAround(position, radius_km)) ?? [])
-      .map((at) => ({ at, distance_km: distanceKm(position, places[at] as Position) }))
-      .filter(({ distance_km }) => distance_km <= radius_km);
     const nameOf = ({ at }: { readonly at: number }) => places[at]?.name ?? '';
-    found.sort((a, b) => a.distance_km - b.distance_km || (nameOf(a) < nameOf(b) ? -1 : 1));
-    return found.map(({ at, distance_km }) => ({ item: items[at] as Item, distance_km }));
+    return inBox(position, radius_km)
+      .map((at) => ({ at, distance_km: distanceKm(position, places[at] as Position) }))
+      .filter(({ distance_km }) => distance_km <= radius_km)
+      .sort((a, b) => a.distance_km - b.distance_km || (nameOf(a) < nameOf(b) ? -1 : 1))
+      .map(({ at, distance_km }) => ({ item: items[at] as Item, distance_km }));
   };
 }

@@ -23,17 +23,20 @@ const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 24 };
  * question and do not keep the process alive. The returned function throws ApiError overloaded when too many questions are under
  * way or one exceeds its limit; that thread is ended, and another takes its place.
  */
-export function onThread<Question, Answer>(task: ThreadTask): (question: Question) => Promise<Answer> {
-  const { subject, limit_ms } = task;
+export function onThread<Question, Answer>({ module, name, subject, limit_ms }: ThreadTask) {
   let pool: Piscina<Question, Answer> | undefined;
   let under_way = 0;
-  return async (question) => {
+  return async (question: Question): Promise<Answer> => {
     if (under_way >= UNDER_WAY_MAX) throw overloaded(`too many wait for ${subject}`);
-    pool ??= openPool();
+    if (pool === undefined) {
+      pool = new Piscina({ minThreads: 1, maxThreads: 2, resourceLimits: RESOURCE_LIMITS });
+      // A thread that ends without a question owes no answer; without a listener the event would end the process.
+      pool.on('error', () => {});
+    }
     const signal = AbortSignal.timeout(limit_ms);
     under_way += 1;
     try {
-      return await pool.run(question, { filename: task.module.href, name: task.name, signal });
+      return await pool.run(question, { filename: module.href, name, signal });
     } catch (cause) {
       if (signal.aborted) throw overloaded(`${subject} takes longer than ${limit_ms} ms`);
       throw new Error(`${subject} failed`, { cause });
@@ -41,13 +44,6 @@ export function onThread<Question, Answer>(task: ThreadTask): (question: Questio
       under_way -= 1;
     }
   };
-}
-
-function openPool<Question, Answer>(): Piscina<Question, Answer> {
-  const pool = new Piscina<Question, Answer>({ minThreads: 1, maxThreads: 2, resourceLimits: RESOURCE_LIMITS });
-  // A thread that ends without a question owes no answer; without a listener the event would end the process.
-  pool.on('error', () => {});
-  return pool;
 }
 
 function overloaded(message: string): ApiError {

@@ -1,9 +1,8 @@
-import { layout } from '../../schemas/layout.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { type ClimatologyCell, climatology } from '../../schemas/tables/derived.ts';
 import type { Catalog } from '../published/catalog.ts';
-import { DataUnavailable } from '../published/data-root.ts';
-import type { Engine, Queries } from '../published/duckdb.ts';
+import type { Engine } from '../published/duckdb.ts';
+import { openStaticTable } from '../published/terrain.ts';
 import { FILES, selectList } from './sql.ts';
 
 /** The published climatology. */
@@ -23,38 +22,22 @@ export interface Climatology {
   readonly table: () => ClimatologyTable | null;
 }
 
-type ColumnName = keyof ClimatologyCell & string;
-
-/** Keeps the climatology in memory: read when it is new, before an edition that lists it is handed out. */
-export async function openClimatology(engine: Engine, catalog: Catalog): Promise<Climatology> {
-  let table: ClimatologyTable | null = null;
-  await catalog.beforeEdition(async (edition) => {
-    const version = edition.version([climatology.name], [layout.staticPartition]);
-    if (table?.version === version) return;
-    const paths = edition.paths(climatology.name, [layout.staticPartition]);
-    table = paths.length === 0 ? null : await loadTable(engine.priority, paths, version);
-  });
-  return { table: () => table };
-}
-
-async function loadTable(queries: Queries, paths: readonly string[], version: string): Promise<ClimatologyTable> {
-  try {
-    const columns = await queries.columns<ColumnName>(`SELECT ${selectList(climatology)} FROM ${FILES}`, [paths]);
+/** Keeps the climatology in memory. */
+export async function openClimatology({ priority }: Engine, catalog: Catalog): Promise<Climatology> {
+  const table = await openStaticTable(catalog, climatology, async (paths, version): Promise<ClimatologyTable> => {
+    const columns = await priority.columns<keyof ClimatologyCell>(`SELECT ${selectList(climatology)} FROM ${FILES}`, [
+      paths,
+    ]);
     const cells = new Map((columns.geohash4 as readonly string[]).map((geohash4, index) => [geohash4, index]));
     const rowAt = (index: number) =>
       Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[index]])) as ClimatologyCell;
     if (cells.size === 0) throw new RangeError('the table is empty');
     const { data_source, data_as_of } = rowAt(0);
-    return {
-      cell: (geohash4) => {
-        const index = cells.get(geohash4);
-        return index === undefined ? null : rowAt(index);
-      },
-      provenance: data_source,
-      data_as_of,
-      version,
+    const cell = (geohash4: string) => {
+      const index = cells.get(geohash4);
+      return index === undefined ? null : rowAt(index);
     };
-  } catch (cause) {
-    throw new DataUnavailable(paths.join(), 'is listed and cannot be read', { cause });
-  }
+    return { cell, provenance: data_source, data_as_of, version };
+  });
+  return { table };
 }

@@ -4,7 +4,7 @@ import { addDays, daysBetween, stormDateStart, timestamp } from '../../schemas/t
 import type { Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import type { Span } from '../rules/radar-coverage.ts';
-import { FILES, selectList } from './sql.ts';
+import { readTable } from './sql.ts';
 
 /**
  * Storm dates from one to another, both included, without published radar data, ascending: on them no event means no statement.
@@ -20,8 +20,6 @@ interface CollectedDates extends ReportGaps {
   readonly isCollected: (date: string) => boolean;
 }
 
-const COLLECTED_SQL = `SELECT ${selectList(collectedReports)} FROM ${FILES} WHERE storm_date BETWEEN $2::DATE AND $3::DATE`;
-
 /**
  * Of which storm dates from one to another, both included, ground reports were collected, by what the published files record; of
  * a collection without that record nothing is known, and nothing counts as collected.
@@ -34,7 +32,8 @@ export async function collectedDates(
   storm_day_start_hour: number,
 ): Promise<CollectedDates> {
   const paths = edition.collection('reports')?.collected_paths ?? [];
-  const rows = paths.length === 0 ? [] : await engine.rows<CollectedReports>(COLLECTED_SQL, [paths, first, last]);
+  const where = 'WHERE storm_date BETWEEN $2::DATE AND $3::DATE';
+  const rows = await readTable(engine, collectedReports, paths, where, [first, last]);
   const byDate = Map.groupBy(rows, ({ storm_date }) => storm_date);
   const dates = datesFrom(first, last);
   const of_source = (source: CollectedReports['source']) =>

@@ -10,18 +10,6 @@ import type { Engine } from '../published/duckdb.ts';
 import type { Region } from '../rules/region.ts';
 import { FILES, type RegionPixels, regionFilter } from './sql.ts';
 
-/** A storm date with a detection of at least 19 mm in a region. All figures count such detections; instants are epoch milliseconds. */
-interface RegionDay {
-  readonly event_date: string;
-  readonly cell_count: number;
-  readonly max_size_mm: number;
-  readonly n_detections: number;
-  readonly affected_area_km2: number;
-  readonly centroid: Position;
-  readonly first_detected: number;
-  readonly last_detected: number;
-}
-
 /** Tables that events read: figures come from detections, like those of swaths, so that both are equal. */
 export const EVENT_TABLES = ['day-max', 'detections'] as const;
 
@@ -62,13 +50,22 @@ function stretches(dates: readonly string[]): string[][] {
   return [...Map.groupBy(dates, stretchOf).values()];
 }
 
-interface SevereDay extends Omit<RegionDay, 'affected_area_km2' | 'centroid'> {
+/** Sums over the detections >= 19 mm of a region on a storm date; instants are epoch milliseconds. */
+interface SevereDay {
+  readonly event_date: string;
+  readonly cell_count: number;
+  readonly max_size_mm: number;
+  readonly n_detections: number;
+  readonly first_detected: number;
+  readonly last_detected: number;
   /**
    * One number per lattice row with pixels >= 19 mm, as text with blanks between: row, first and last column in the number
    * system of LATTICE.cols. A list of numbers would take a hundred times the memory for a year of the whole country.
    */
   readonly lines: string;
 }
+
+type RegionDay = Omit<SevereDay, 'lines'> & { readonly affected_area_km2: number; readonly centroid: Position };
 
 /**
  * Dates with a pixel >= 19 mm in the region: those of which a scan saw one, as the day maxima know without looking at every

@@ -2,39 +2,53 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
+import { companionFields } from '../../schemas/tables/radar.ts';
 import type { Engine, Queries } from '../published/duckdb.ts';
+import type { PixelRows } from '../rules/largest-hail.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
 import type { PixelWindow } from '../rules/pixel-distance.ts';
-import { columnsBy, DAY_MAX_COLUMNS, type DayMaxRows, numbersList } from './day-max-rows.ts';
 import { FILES } from './sql.ts';
 
-/** A value with its size in memory. */
-interface Sized {
-  readonly bytes: number;
-}
+/** Facts of a pixel's geohash5 place on a date: neighbours share them. */
+const PLACE_COLUMNS = [
+  'place_first_detected',
+  'place_last_detected',
+  'place_scans',
+  'place_duration_min',
+] as const;
+export const COMPANION_COLUMNS = Object.keys(companionFields) as (keyof typeof companionFields)[];
+const DAY_MAX_COLUMNS = [...PLACE_COLUMNS, 'day', 'max_mm', 'max_time', 'confidence', ...COMPANION_COLUMNS] as const;
+export type DayMaxColumn = (typeof DAY_MAX_COLUMNS)[number];
 
-/** Makes a value from a published file, once: published files never change under their name. */
-interface FileView<Made extends Sized> {
-  readonly name: string;
-  readonly read: (queries: Queries, path: string) => Promise<Made>;
+interface Column {
+  /** Value of a row. */
+  readonly at: (index: number) => number;
 }
 
 /**
- * What history reads of published files, in memory up to a bound: a question about a year then runs no statement and takes a sixth
- * of the time. The least recently used file goes first.
+ * Rows of day maxima in columns of numbers, NaN for null: `day` counts from 1970-01-01, instants are epoch milliseconds. Either
+ * a whole file in memory, or the rows of a box that DuckDB read from files.
  */
-export interface HistoryMemory {
-  /** Values of the files that are in memory, and the paths of the others: those are read afterwards, for later questions. */
-  readonly split: <Made extends Sized>(
-    view: FileView<Made>,
-    paths: readonly string[],
-  ) => { readonly inMemory: Made[]; readonly unread: string[] };
-  readonly bytes: () => number;
-  /** Resolves once no file is being read and none waits. */
-  readonly settled: () => Promise<void>;
-  /** Stops reading, after the file that is being read. */
-  readonly close: () => Promise<void>;
+export interface DayMaxRows extends PixelRows {
+  readonly columns: Readonly<Record<DayMaxColumn, Column>>;
 }
+
+export const columnsBy = (make: (name: DayMaxColumn, index: number) => Column) =>
+  Object.fromEntries(DAY_MAX_COLUMNS.map((name, index) => [name, make(name, index)])) as DayMaxRows['columns'];
+
+const EXPRESSIONS: Partial<Record<DayMaxColumn, string>> = {
+  day: `storm_date - DATE '1970-01-01'`,
+  max_time: 'epoch_ms(max_time)',
+  place_first_detected: 'epoch_ms(place_first_detected)',
+  place_last_detected: 'epoch_ms(place_last_detected)',
+};
+/** Select list of the columns of `DayMaxRows`. */
+export const DAY_MAX_SELECT = DAY_MAX_COLUMNS.map((name) => `(${EXPRESSIONS[name] ?? name})::DOUBLE AS "${name}"`).join(
+  ', ',
+);
+
+/** A file of day maxima in memory. */
+type FileRows = DayMaxRows & { readonly bytes: number };
 
 /** Twice what a usual year of CONUS takes: 2.4 million pixels, 60 MB. */
 const BYTES_MAX = 128_000_000;
@@ -43,57 +57,53 @@ const WAITING_MAX = 1024;
 /** Pause after each file, in times of its reading: questions that need more than fits must not keep a core busy. */
 const PAUSE_SHARE = 2;
 
-/** Opens an empty memory. `failed` hears of a file that could not be read; its questions read it themselves, and fail then. */
-export function openHistoryMemory(engine: Engine, failed: (path: string, error: unknown) => void): HistoryMemory {
-  const values = new LRUCache<string, Sized>({ maxSize: BYTES_MAX, sizeCalculation: ({ bytes }) => bytes + 1 });
-  const wanted = new Map<string, { readonly view: FileView<Sized>; readonly path: string }>();
+export type HistoryMemory = ReturnType<typeof openHistoryMemory>;
+
+/**
+ * Opens an empty memory for the files of day maxima that history reads: a question about a year then runs no statement and takes a
+ * sixth of the time. Published files never change under their name; the least recently used goes first. `failed` hears of a file
+ * that could not be read; its questions read it themselves, and fail then.
+ */
+export function openHistoryMemory(engine: Engine, failed: (path: string, error: unknown) => void) {
+  const files = new LRUCache<string, FileRows>({ maxSize: BYTES_MAX, sizeCalculation: ({ bytes }) => bytes + 1 });
+  const wanted = new Set<string>();
   let reading: Promise<void> | null = null;
   let isClosed = false;
 
   const readWanted = async () => {
     while (!isClosed) {
       // The file that was asked for last is the one that other questions need now.
-      const next = [...wanted].at(-1);
-      if (next === undefined) return;
-      const [key, { view, path }] = next;
+      const path = [...wanted].at(-1);
+      if (path === undefined) return;
       const since = performance.now();
       try {
-        values.set(key, await view.read(engine.priority, path));
+        files.set(path, await readFile(engine.priority, path));
       } catch (error) {
         if (!isClosed) failed(path, error);
       }
-      wanted.delete(key);
+      wanted.delete(path);
       await pause(PAUSE_SHARE * (performance.now() - since));
     }
   };
-  const want = (key: string, view: FileView<Sized>, path: string) => {
-    if (isClosed || wanted.has(key)) return;
-    wanted.set(key, { view, path });
-    if (wanted.size > WAITING_MAX) wanted.delete(wanted.keys().next().value as string);
-    reading ??= readWanted().finally(() => {
-      reading = null;
-    });
-  };
   return {
-    split: <Made extends Sized>(view: FileView<Made>, paths: readonly string[]) => {
-      const inMemory: Made[] = [];
-      const unread: string[] = [];
-      for (const path of paths) {
-        const key = `${view.name} ${path}`;
-        const made = values.get(key);
-        if (made !== undefined) inMemory.push(made as Made);
-        else {
-          unread.push(path);
-          want(key, view, path);
-        }
-      }
+    /** The files that are in memory, and the paths of the others: those are read afterwards, for later questions. */
+    split: (paths: readonly string[]): { inMemory: DayMaxRows[]; unread: string[] } => {
+      const inMemory = paths.flatMap((path) => files.get(path) ?? []);
+      const unread = paths.filter((path) => !files.has(path));
+      for (const path of unread) wanted.add(path);
+      while (wanted.size > WAITING_MAX) wanted.delete(wanted.keys().next().value as string);
+      if (unread.length > 0)
+        reading ??= readWanted().finally(() => {
+          reading = null;
+        });
       return { inMemory, unread };
     },
-    bytes: () => values.calculatedSize,
-    settled: async () => {
+    /** Resolves once no file is being read and none waits. */
+    settled: async (): Promise<void> => {
       while (reading !== null) await reading;
     },
-    close: async () => {
+    /** Stops reading, after the file that is being read. */
+    close: async (): Promise<void> => {
       isClosed = true;
       await reading;
     },
@@ -106,45 +116,41 @@ const SQUARES_ACROSS = LATTICE.cols / SQUARE_PX;
 
 const DAY_MAX_SQL = `
   SELECT ("row" // ${SQUARE_PX} * ${SQUARES_ACROSS} + col // ${SQUARE_PX})::DOUBLE AS square,
-    ("row" % ${SQUARE_PX} * ${SQUARE_PX} + col % ${SQUARE_PX})::DOUBLE AS place, ${numbersList(DAY_MAX_COLUMNS)}
+    ("row" % ${SQUARE_PX} * ${SQUARE_PX} + col % ${SQUARE_PX})::DOUBLE AS place, ${DAY_MAX_SELECT}
   FROM ${FILES} WHERE max_mm >= ${DETECTION_MIN_MM} AND NOT interpolated`;
 
-/** The detections of a whole file of day maxima, pixels >= 10 mm that a scan saw: about 20 bytes each. */
-export const DAY_MAX_FILE: FileView<DayMaxRows & Sized> = {
-  name: 'day-max',
-  read: async (queries, path) => {
-    const squares: number[] = [];
-    /** First row of each square. */
-    const starts: number[] = [];
-    const encoders = Array.from({ length: 1 + DAY_MAX_COLUMNS.length }, columnEncoder);
-    let count = 0;
-    await queries.stream(DAY_MAX_SQL, [[path]], ([square, ...values]) => {
-      for (let index = 0; index < square.length; index++) {
-        const [name, last] = [square[index], squares.at(-1) ?? -1];
-        if (name === last) continue;
-        // The table has this order; sorting takes as much time as reading.
-        if (name < last)
-          throw new Error(`${path} has square ${name} after square ${last}, expected the order of its table`);
-        squares.push(name);
-        starts.push(count + index);
-      }
-      for (const [index, encoder] of encoders.entries()) encoder.add(values[index]);
-      count += square.length;
-    });
-    const [places, ...columns] = encoders.map((encoder) => encoder.done()) as [NumberColumn, ...NumberColumn[]];
-    const inFile = { squares: Uint32Array.from(squares), starts: Uint32Array.from([...starts, count]), places };
-    const bytes = [places, ...columns].reduce((sum, column) => sum + column.bytes, 8 * squares.length);
-    return {
-      bytes,
-      columns: columnsBy((_, index) => columns[index] as NumberColumn),
-      inWindow: (window, visit) => visitSquares(inFile, window, visit),
-    };
-  },
-};
+/** The detections of a whole file, pixels >= 10 mm that a scan saw: about 20 bytes each. */
+async function readFile(queries: Queries, path: string): Promise<FileRows> {
+  const squares: number[] = [];
+  /** First row of each square. */
+  const starts: number[] = [];
+  const encoders = Array.from({ length: 1 + DAY_MAX_COLUMNS.length }, columnEncoder);
+  let count = 0;
+  await queries.stream(DAY_MAX_SQL, [[path]], ([square, ...values]) => {
+    for (let index = 0; index < square.length; index++) {
+      const [name, last] = [square[index], squares.at(-1) ?? -1];
+      if (name === last) continue;
+      // The table has this order; sorting takes as much time as reading.
+      if (name < last)
+        throw new Error(`${path} has square ${name} after square ${last}, expected the order of its table`);
+      squares.push(name);
+      starts.push(count + index);
+    }
+    for (const [index, encoder] of encoders.entries()) encoder.add(values[index]);
+    count += square.length;
+  });
+  const [places, ...columns] = encoders.map((encoder) => encoder.done()) as [NumberColumn, ...NumberColumn[]];
+  const inFile = { squares: Uint32Array.from(squares), starts: Uint32Array.from([...starts, count]), places };
+  return {
+    bytes: [places, ...columns].reduce((sum, column) => sum + column.bytes, 8 * squares.length),
+    columns: columnsBy((_, index) => columns[index] as NumberColumn),
+    inWindow: (window, visit) => visitSquares(inFile, window, visit),
+  };
+}
 
 /** `places`: number of each pixel in its square, row by row. */
 function visitSquares(
-  { squares, starts, places }: Readonly<Record<'squares' | 'starts', Uint32Array>> & { readonly places: NumberColumn },
+  { squares, starts, places }: Readonly<Record<'squares' | 'starts', Uint32Array>> & { readonly places: Column },
   { row0, row1, col0, col1 }: PixelWindow,
   visit: Parameters<DayMaxRows['inWindow']>[1],
 ): void {
@@ -166,9 +172,8 @@ function visitSquares(
 }
 
 /** A dictionary-encoded column: each row holds the code of its value, since most columns have few distinct ones. Exact; NaN is null. */
-interface NumberColumn extends Sized {
-  /** Value of a row. */
-  readonly at: (index: number) => number;
+interface NumberColumn extends Column {
+  readonly bytes: number;
 }
 
 /** Encodes a column that arrives in pieces. */
@@ -183,14 +188,9 @@ function columnEncoder() {
         larger.set(codes);
         codes = larger;
       }
-      let [last, code] = [Number.NaN, -1];
       for (const value of piece) {
-        // Neighbours are often equal.
-        if (code < 0 || !Object.is(value, last)) {
-          last = value;
-          code = codeOf.get(value) ?? codeOf.size;
-          if (code === codeOf.size) codeOf.set(value, code);
-        }
+        const code = codeOf.get(value) ?? codeOf.size;
+        if (code === codeOf.size) codeOf.set(value, code);
         codes[length++] = code;
       }
     },
@@ -200,36 +200,7 @@ function columnEncoder() {
 
 /** Stands outside the encoder, whose buffers a column must not keep. */
 function numberColumn(values: Float64Array, codes: Uint32Array): NumberColumn {
-  if (values.length <= 1) return { bytes: values.byteLength, at: () => values[0] };
-  const narrow =
-    values.length <= 0x100
-      ? new Uint8Array(codes)
-      : values.length <= 0x10000
-        ? new Uint16Array(codes)
-        : new Uint32Array(codes);
+  const Narrow = values.length <= 0x100 ? Uint8Array : values.length <= 0x10000 ? Uint16Array : Uint32Array;
+  const narrow = new Narrow(codes);
   return { bytes: values.byteLength + narrow.byteLength, at: (index) => values[narrow[index]] };
 }
-
-/** Scans with a detection in each geohash5 place, of one file of detections. */
-interface PlaceScans extends Sized {
-  /** Epoch milliseconds, each once, in no order. */
-  readonly scansOf: (geohash5: string) => readonly number[];
-}
-
-const PLACE_SCANS_SQL = `
-  SELECT geohash5, string_agg(DISTINCT epoch_ms(scan_time)::VARCHAR, ' ') AS scans FROM ${FILES} GROUP BY geohash5`;
-/** Memory of a place in addition to the text of its scans: its name and its map entry. */
-const PLACE_BYTES = 120;
-
-export const PLACE_SCANS_FILE: FileView<PlaceScans> = {
-  name: 'detections',
-  read: async (queries, path) => {
-    const rows = await queries.rows<{ geohash5: string; scans: string }>(PLACE_SCANS_SQL, [[path]]);
-    // As text: an array for each place would take several times the memory.
-    const scans = new Map(rows.map((row) => [row.geohash5, row.scans]));
-    return {
-      bytes: rows.reduce((sum, row) => sum + row.scans.length + PLACE_BYTES, 0),
-      scansOf: (geohash5) => scans.get(geohash5)?.split(' ').map(Number) ?? [],
-    };
-  },
-};

@@ -1,21 +1,28 @@
+import { boxAround } from '../../schemas/geo/around.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { type companionFields, type DayMax, detections } from '../../schemas/tables/radar.ts';
 import type { Edition } from '../published/catalog.ts';
-import type { Engine } from '../published/duckdb.ts';
+import type { Engine, Queries, SqlParameter } from '../published/duckdb.ts';
 import { hailDuration } from '../rules/damage.ts';
 import { type LargestPixel, largestPerDate, type PixelQuestion } from '../rules/largest-hail.ts';
-import { COMPANION_COLUMNS, type DayMaxColumn, type DayMaxRows, dayMaxFiles, readCandidates } from './day-max-rows.ts';
-import { DAY_MAX_FILE, type HistoryMemory, PLACE_SCANS_FILE } from './history-memory.ts';
+import { pixelsAround } from '../rules/pixel-distance.ts';
+import type { PixelDay } from '../rules/verification.ts';
+import {
+  COMPANION_COLUMNS,
+  columnsBy,
+  DAY_MAX_SELECT,
+  type DayMaxColumn,
+  type DayMaxRows,
+  type HistoryMemory,
+} from './history-memory.ts';
 import { FILES } from './sql.ts';
 
 /** Asks for the largest hail of each storm date around a point. */
 export interface HistoryQuestion extends PixelQuestion {
   /** Most dates; the newest are kept. */
   readonly limit: number;
-  /** Whether to read the radar products; they are null otherwise. */
-  readonly products: boolean;
 }
 
 /** The largest detection of a storm date in the radius, as `isLarger` ranks them. */
@@ -33,33 +40,73 @@ export interface DayHail extends Pick<DayMax, keyof typeof companionFields>, Pos
   readonly place_duration_min: number;
 }
 
-/** Published files: from memory where they are there, else read by the engine. */
-interface HistorySources {
-  readonly engine: Engine;
-  readonly files: HistoryMemory;
-}
-
 /** The largest hail of each storm date with a detection in the radius, newest date first. */
 export async function dayHail(
-  sources: HistorySources,
+  { engine, files }: { readonly engine: Engine; readonly files: HistoryMemory },
   edition: Edition,
   question: HistoryQuestion,
 ): Promise<DayHail[]> {
   const asked = { ...question, min_size_mm: Math.max(DETECTION_MIN_MM, question.min_size_mm) };
-  const { inMemory, unread } = sources.files.split(DAY_MAX_FILE, dayMaxFiles(edition, asked));
-  const read = await readCandidates(sources.engine, unread, asked);
+  const { inMemory, unread } = files.split(dayMaxFiles(edition, asked));
+  const read = unread.length === 0 ? [] : [await readRows(engine, unread, asked)];
   const largest = largestPerDate<DayMaxRows>([...inMemory, ...read], asked);
-  return Promise.all(
-    largest.slice(0, question.limit).map((pixel) => dayOf(sources, edition, pixel, question.products)),
-  );
+  return Promise.all(largest.slice(0, question.limit).map((pixel) => dayOf(engine, edition, pixel)));
+}
+
+/** Files of day maxima that may hold rows of a question. */
+function dayMaxFiles(edition: Edition, question: PixelQuestion): string[] {
+  const { first, last, radius_km, min_size_mm } = question;
+  const { row0, row1, col0, col1 } = pixelsAround(question, 1000 * radius_km);
+  if (row0 > row1 || col0 > col1) return [];
+  return edition.dayMaxPaths(first, last, { bbox: boxAround(question, radius_km), min_size_mm });
+}
+
+/** Rows that a scan saw in the box around a question's circle; the parameters are those of `boxParameters`. */
+const boxSql = (select: string) => `
+  SELECT ${select} FROM ${FILES}
+  WHERE "row" BETWEEN $2::USMALLINT AND $3::USMALLINT AND col BETWEEN $4::USMALLINT AND $5::USMALLINT
+    AND max_mm >= $6 AND NOT interpolated AND storm_date BETWEEN $7::DATE AND $8::DATE`;
+
+function boxParameters(paths: readonly string[], question: PixelQuestion): readonly SqlParameter[] {
+  const { row0, row1, col0, col1 } = pixelsAround(question, 1000 * question.radius_km);
+  return [paths, row0, row1, col0, col1, question.min_size_mm, question.first, question.last];
+}
+
+const ROWS_SQL = boxSql(`"row"::INTEGER AS "row", col::INTEGER AS col, ${DAY_MAX_SELECT}`);
+
+/** Rows of some files in the box around a question's circle. */
+async function readRows(queries: Queries, paths: readonly string[], question: PixelQuestion): Promise<DayMaxRows> {
+  const read = await queries.columns<DayMaxColumn | 'row' | 'col'>(ROWS_SQL, boxParameters(paths, question));
+  const [rows, cols] = [read.row as readonly number[], read.col as readonly number[]];
+  return {
+    columns: columnsBy((name) => ({ at: (index) => (read[name][index] as number | null) ?? Number.NaN })),
+    inWindow: ({ row0, row1, col0, col1 }, visit) => {
+      for (const [index, row] of rows.entries()) {
+        const col = cols[index];
+        if (row >= row0 && row <= row1 && col >= col0 && col <= col1) visit(index, row, col);
+      }
+    },
+  };
+}
+
+const PIXEL_DAY_SQL = boxSql(
+  'storm_date::VARCHAR AS storm_date, "row", col, max_mm, max_time, first_detected, last_detected, detection_scans',
+);
+
+/**
+ * Pixel days in the box around a question's circle, in no order: all within the radius, and others in the corners. A pixel of a
+ * running date may have several rows, which add up.
+ */
+export async function readPixelDays(queries: Queries, edition: Edition, question: PixelQuestion): Promise<PixelDay[]> {
+  const paths = dayMaxFiles(edition, question);
+  return paths.length === 0 ? [] : queries.rows<PixelDay>(PIXEL_DAY_SQL, boxParameters(paths, question));
 }
 
 /** The facts of a pixel. The day maxima of a running date lack those of its place: its detections give them. */
 async function dayOf(
-  sources: HistorySources,
+  engine: Queries,
   edition: Edition,
   { rows: { columns }, index, ...pixel }: LargestPixel<DayMaxRows>,
-  products: boolean,
 ): Promise<DayHail> {
   const at = (name: DayMaxColumn) => columns[name].at(index);
   const orNull = (value: number) => (Number.isNaN(value) ? null : value);
@@ -69,7 +116,7 @@ async function dayOf(
     max_mm: at('max_mm'),
     max_time: at('max_time'),
     confidence: at('confidence'),
-    ...(Object.fromEntries(COMPANION_COLUMNS.map((name) => [name, products ? orNull(at(name)) : null])) as Pick<
+    ...(Object.fromEntries(COMPANION_COLUMNS.map((name) => [name, orNull(at(name))])) as Pick<
       DayMax,
       keyof typeof companionFields
     >),
@@ -81,7 +128,7 @@ async function dayOf(
     place_duration_min: at('place_duration_min'),
   };
   if (!Object.values(place).some(Number.isNaN)) return { ...hail, ...place };
-  const scans = await placeScans(sources, edition, hail);
+  const scans = await placeScans(engine, edition, hail);
   return {
     ...hail,
     place_first_detected: scans[0] ?? hail.max_time,
@@ -92,23 +139,21 @@ async function dayOf(
 }
 
 const PLACE_SQL = `
-  SELECT DISTINCT epoch_ms(scan_time)::DOUBLE AS scan_time FROM ${FILES} WHERE geohash5 = $2 AND storm_date = $3::DATE`;
+  SELECT DISTINCT epoch_ms(scan_time)::DOUBLE AS scan_time FROM ${FILES}
+  WHERE geohash5 = $2 AND storm_date = $3::DATE ORDER BY 1`;
 
 /** Side of a geohash5, degrees, rounded up: other pixels of a pixel's place lie at most this far from it. */
 const PLACE_DEG = 0.044;
 
 /** Scans of a storm date with a detection in the geohash5 place of a pixel, ascending, epoch milliseconds. */
 async function placeScans(
-  { engine, files }: HistorySources,
+  engine: Queries,
   edition: Edition,
   { storm_date, geohash5, lat, lon }: Position & { readonly storm_date: string; readonly geohash5: string },
-): Promise<number[]> {
+): Promise<readonly number[]> {
   const bbox: Bbox = [lon - PLACE_DEG, lat - PLACE_DEG, lon + PLACE_DEG, lat + PLACE_DEG];
-  const { inMemory, unread } = files.split(PLACE_SCANS_FILE, edition.paths(detections.name, [storm_date], { bbox }));
-  const scans = new Set(inMemory.flatMap(({ scansOf }) => scansOf(geohash5)));
-  if (unread.length > 0) {
-    const { scan_time } = await engine.numbers<'scan_time'>(PLACE_SQL, [unread, geohash5, storm_date]);
-    for (const time of scan_time) scans.add(time);
-  }
-  return [...scans].sort((a, b) => a - b);
+  const paths = edition.paths(detections.name, [storm_date], { bbox });
+  if (paths.length === 0) return [];
+  const rows = await engine.rows<{ scan_time: number }>(PLACE_SQL, [paths, geohash5, storm_date]);
+  return rows.map(({ scan_time }) => scan_time);
 }

@@ -1,24 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
-import { frames, uncovered } from '../../schemas/tables/radar.ts';
-import { addDays, stormDateStart } from '../../schemas/time.ts';
+import { frames, type Uncovered, uncovered } from '../../schemas/tables/radar.ts';
+import { addDays, MS_PER_DAY, stormDateStart } from '../../schemas/time.ts';
 import type { Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
 import { type Coverage, radarCoverageOf } from '../rules/radar-coverage.ts';
+import { FILES } from './sql.ts';
 
 /** The part of an edition that coverage is computed from. */
 export type CoverageEdition = Pick<Edition, 'paths' | 'datesBetween' | 'isClosed' | 'newest_scan_ms'>;
-
-/** Coverage by published storm date: null where a date was ingested as the sum of a whole day, so that its scans are unknown. */
-type DatesCoverage = ReadonlyMap<string, Coverage | null>;
-
-/** Radar coverage of some storm dates at any point. */
-interface RadarCoverage {
-  /** Of each published date with radar data, ascending. Points that share a block cost little more than one. */
-  readonly at: (point: Position) => DatesCoverage;
-}
 
 /** Scans of a date in order, and where they saw nothing. */
 interface DateScans {
@@ -43,14 +35,11 @@ interface Patches {
 const dateScans = new LRUCache<string, DateScans>({ max: 512 });
 const RESULTS_MAX = 64;
 
-/** Columns of some files as DOUBLE, each row with the number that $2 gives its file. */
-const numberedSql = (columns: readonly string[]) => `
-  SELECT ${['n', ...columns].map((column) => `(${column})::DOUBLE`).join(', ')}
-  FROM read_parquet($1::VARCHAR[], hive_partitioning = false, filename = true)
-  JOIN (SELECT unnest($1::VARCHAR[]) AS path, unnest($2::VARCHAR[])::INTEGER AS n) ON path = filename`;
-const FRAMES_SQL = numberedSql(['epoch_ms(scan_time)', 'grid_west', 'grid_south', 'grid_east', 'grid_north']);
-const PATCH_SIDES = ['row_first', 'row_last', 'col_first', 'col_last'];
-const PATCHES_SQL = numberedSql([...PATCH_SIDES, 'epoch_ms(first_scan)', 'epoch_ms(last_scan)']);
+const DAY = `(storm_date - DATE '1970-01-01')::INTEGER AS day`;
+const FRAMES_SQL = `
+  SELECT ${DAY}, scan_time, grid_west, grid_south, grid_east, grid_north FROM ${FILES} ORDER BY day, scan_time`;
+const PATCHES_SQL = `
+  SELECT ${DAY}, row_first, row_last, col_first, col_last, first_scan, last_scan FROM ${FILES} ORDER BY day, row_first`;
 
 /**
  * Radar coverage of storm dates from one to another, both included: the only function that computes it. A scan stands for the time
@@ -75,7 +64,32 @@ export async function radarCoverage(
     const to_ms = isRunning ? (times.at(-1) ?? from_ms) : over_ms;
     return { date, scans: scans[index] as DateScans, from_ms, to_ms, isRunning };
   });
-  return { at: coverageAt(days, first) };
+  const known = new Map<string, ReturnType<RadarCoverage['at']>>();
+  return {
+    at: (point) => {
+      let before: LastScan | null = null;
+      const seen = days.map((day) => {
+        const isNext = before !== null && addDays(before.date, 1) === day.date;
+        const found = seenOn(day, point, isNext ? before : null);
+        before = found?.last ?? null;
+        return found;
+      });
+      const key = seen.map((found) => found?.key ?? '').join('|');
+      const coverage = seen.map((found, index) => [(days[index] as ScanDate).date, found?.coverage ?? null] as const);
+      const made = known.get(key) ?? new Map(coverage.filter(([date]) => date >= first));
+      known.set(key, made);
+      return made;
+    },
+  };
+}
+
+/** Radar coverage of some storm dates at any point. */
+interface RadarCoverage {
+  /**
+   * Of each published date with radar data, ascending; null where a date came as the sum of a whole day, without scans. The same
+   * object for points with the same coverage.
+   */
+  readonly at: (point: Position) => ReadonlyMap<string, Coverage | null>;
 }
 
 /** The scans of a storm date, and the part of it that counts. */
@@ -87,30 +101,6 @@ interface ScanDate {
   readonly isRunning: boolean;
 }
 
-/** Coverage of each date by point; points in the same grids and patches share one result. */
-function coverageAt(dates: readonly ScanDate[], first: string): RadarCoverage['at'] {
-  const known = new Map<string, DatesCoverage>();
-  return (point) => {
-    const [row, col] = [latRow(point.lat), lonCol(point.lon)];
-    const held = dates.map(({ scans: { grids, patches } }) => ({
-      inside: grids.map((grid) => isInside(point, grid)),
-      patches: patches.holding(row, col),
-    }));
-    const key = held.map(({ inside, patches }) => `${inside.map(Number).join('')} ${patches.join('.')}`).join('|');
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const found = new Map<string, Coverage | null>();
-    let last: LastScan | null = null;
-    for (const [index, day] of dates.entries()) {
-      const seen = seenOn(day, held[index] as Held, last !== null && addDays(last.date, 1) === day.date ? last : null);
-      if (day.date >= first) found.set(day.date, seen?.coverage ?? null);
-      last = seen?.last ?? null;
-    }
-    known.set(key, found);
-    return found;
-  };
-}
-
 /** The newest scan of a date. */
 interface LastScan {
   readonly date: string;
@@ -120,38 +110,32 @@ interface LastScan {
 }
 
 interface SeenOn {
+  /** Everything that it depends on. */
+  readonly key: string;
   readonly coverage: Coverage;
   readonly last: LastScan;
 }
 
-/** Which grids of a date a point lies in, and the patches that hold it. */
-interface Held {
-  readonly inside: readonly boolean[];
-  readonly patches: readonly number[];
-}
-
 /** Coverage of a date where a point lies; null where its scans are not known. */
-function seenOn({ date, scans, isRunning, ...span }: ScanDate, held: Held, before: LastScan | null): SeenOn | null {
-  const { times } = scans;
+function seenOn({ date, scans, isRunning, ...span }: ScanDate, point: Position, before: LastScan | null): SeenOn | null {
+  const { times, grids, patches } = scans;
   if (times.length === 0) return null;
-  const key = `${isRunning} ${before?.time_ms} ${before?.seen_ms} ${held.inside.map(Number).join('')} ${held.patches.join(' ')}`;
+  const inside = grids.map((grid) => isInside(point, grid));
+  const holding = patches.holding(latRow(point.lat), lonCol(point.lon));
+  const key = `${isRunning} ${before?.time_ms} ${before?.seen_ms} ${inside} ${holding}`;
   const known = scans.seenOn.get(key);
   if (known !== undefined) return known;
-  const seen = seenBy(scans, held);
+  // A scan saw the point when it lies in the grid of the scan, and in no uncovered patch of its time.
+  const seen = Uint8Array.from(scans.grid, (place) => Number(inside[place]));
+  for (const [first_ms, last_ms] of holding.map(patches.stretchOf))
+    for (let k = lowerBound(times, first_ms); k < times.length && (times[k] as number) <= last_ms; k++) seen[k] = 0;
   const made = {
+    key,
     coverage: radarCoverageOf({ times, seen }, span, before, isRunning),
     last: { date, time_ms: times.at(-1) as number, seen_ms: times[seen.lastIndexOf(1)] ?? null },
   };
   scans.seenOn.set(key, made);
   return made;
-}
-
-/** Whether each scan saw a point, 1 or 0: it lies in its grid, and in no uncovered patch of its time. */
-function seenBy({ times, grid, patches }: DateScans, held: Held): Uint8Array {
-  const seen = Uint8Array.from(grid, (place) => Number(held.inside[place]));
-  for (const [first_ms, last_ms] of held.patches.map(patches.stretchOf))
-    for (let k = lowerBound(times, first_ms); k < times.length && (times[k] as number) <= last_ms; k++) seen[k] = 0;
-  return seen;
 }
 
 function isInside({ lat, lon }: Position, [west, south, east, north]: Bbox): boolean {
@@ -165,75 +149,64 @@ async function scansOf(
   dates: readonly string[],
 ): Promise<DateScans[]> {
   const wanted = dates.map((date) => {
-    const files = { frames: edition.paths(frames.name, [date]), patches: edition.paths(uncovered.name, [date]) };
-    const key = [...files.frames, ...files.patches].join('\n');
-    return { ...files, key, known: dateScans.get(key) };
+    const [scans, patches] = [edition.paths(frames.name, [date]), edition.paths(uncovered.name, [date])];
+    const key = [...scans, ...patches].join('\n');
+    return { day: Date.parse(date) / MS_PER_DAY, scans, patches, key, known: dateScans.get(key) };
   });
   const unread = wanted.filter(({ known }) => known === undefined);
-  const [frameColumns, patchColumns] = await Promise.all([
-    readNumbered(
-      engine,
-      FRAMES_SQL,
-      unread.map((date) => date.frames),
-    ),
-    readNumbered(
-      engine,
-      PATCHES_SQL,
-      unread.map((date) => date.patches),
-    ),
+  const [scansBy, patchesBy] = await Promise.all([
+    readByDay<ScanColumn>(engine, FRAMES_SQL, unread.flatMap(({ scans }) => scans)),
+    readByDay<PatchColumn>(engine, PATCHES_SQL, unread.flatMap(({ patches }) => patches)),
   ]);
-  const made = new Map(
-    unread.map(({ key }, index) => [key, dateScansOf(frameColumns[index] ?? [], patchColumns[index] ?? [])]),
-  );
-  for (const [key, scans] of made) dateScans.set(key, scans);
-  return wanted.map(({ key, known }) => known ?? (made.get(key) as DateScans));
-}
-
-/** Reads the files of some dates in one statement: the columns of each date, an empty list for a date without rows. */
-async function readNumbered(
-  engine: Queries,
-  sql: string,
-  dates: readonly (readonly string[])[],
-): Promise<Float64Array[][]> {
-  const paths = dates.flat();
-  if (paths.length === 0) return [];
-  const places = dates.flatMap((files, place) => files.map(() => String(place)));
-  const [number = new Float64Array(), ...columns] = Object.values(await engine.numbers(sql, [paths, places]));
-  const rowsOf = Map.groupBy(number.keys(), (row) => number[row] as number);
-  return dates.map((_, place) => {
-    const rows = rowsOf.get(place) ?? [];
-    return columns.map((column) => Float64Array.from(rows, (row) => column[row] as number));
+  return wanted.map(({ day, key, known }) => {
+    const scans = known ?? dateScansOf(scansBy.get(day), patchesOf(patchesBy.get(day)));
+    dateScans.set(key, scans);
+    return scans;
   });
 }
 
-/** `frameColumns`: time, west, south, east and north of the grid. `patchColumns`: those of `PATCHES_SQL`. */
-function dateScansOf(
-  [times = new Float64Array(), ...edges]: readonly Float64Array[],
-  patchColumns: readonly Float64Array[],
-): DateScans {
-  const order = ascending(times);
+type ScanColumn = 'scan_time' | 'grid_west' | 'grid_south' | 'grid_east' | 'grid_north';
+type PatchColumn = Exclude<keyof Uncovered, 'storm_date' | 'scans'>;
+type Columns<Name extends string> = Readonly<Record<Name, readonly number[]>>;
+
+/** Columns of each day of a result in order of days. */
+async function readByDay<Name extends string>(
+  engine: Queries,
+  sql: string,
+  paths: readonly string[],
+): Promise<ReadonlyMap<number, Columns<Name>>> {
+  const found = new Map<number, Columns<Name>>();
+  if (paths.length === 0) return found;
+  const { day, ...columns } = (await engine.columns<Name | 'day'>(sql, [paths])) as Columns<Name> & Columns<'day'>;
+  for (let from = 0, to = 0; from < day.length; from = to) {
+    to = lowerBound(day, day[from] + 1);
+    const ofDay = Object.entries<readonly number[]>(columns).map(([name, values]) => [name, values.slice(from, to)]);
+    found.set(day[from], Object.fromEntries(ofDay) as Columns<Name>);
+  }
+  return found;
+}
+
+function dateScansOf(scans: Columns<ScanColumn> | undefined, patches: Patches): DateScans {
+  const times = Float64Array.from(scans?.scan_time ?? []);
   const grids: Bbox[] = [];
-  const grid = Uint8Array.from(order, (index) => {
-    const edgeAt = (side: number) => edges[side]?.[index] as number;
-    const box: Bbox = [edgeAt(0), edgeAt(1), edgeAt(2), edgeAt(3)];
+  const grid = Uint8Array.from(times, (_, index) => {
+    const { grid_west, grid_south, grid_east, grid_north } = scans as Columns<ScanColumn>;
+    const box: Bbox = [grid_west[index], grid_south[index], grid_east[index], grid_north[index]];
     const known = grids.findIndex((one) => one.every((edge, side) => edge === box[side]));
     return known >= 0 ? known : grids.push(box) - 1;
   });
-  return {
-    times: Float64Array.from(order, (index) => times[index] as number),
-    grid,
-    grids,
-    patches: patchesOf(patchColumns),
-    seenOn: new LRUCache({ max: RESULTS_MAX }),
-  };
+  return { times, grid, grids, patches, seenOn: new LRUCache({ max: RESULTS_MAX }) };
 }
 
-function patchesOf(columns: readonly Float64Array[]): Patches {
-  const order = ascending(columns[0] ?? new Float64Array());
-  const sorted = (column: number) => Float64Array.from(order, (index) => columns[column]?.[index] ?? Number.NaN);
-  const [row_first, row_last, col_first, col_last] = [0, 1, 2, 3].map((side) => Uint16Array.from(sorted(side)));
-  const [first_ms, last_ms] = [sorted(4), sorted(5)];
-  const tallest = row_first.reduce((most, row, place) => Math.max(most, row_last[place] - row + 1), 1);
+/** `patches`: from north. */
+function patchesOf(patches: Columns<PatchColumn> | undefined): Patches {
+  if (patches === undefined) return { holding: () => [], stretchOf: () => [0, 0] };
+  const row_first = Uint16Array.from(patches.row_first);
+  const row_last = Uint16Array.from(patches.row_last);
+  const col_first = Uint16Array.from(patches.col_first);
+  const col_last = Uint16Array.from(patches.col_last);
+  const [first_ms, last_ms] = [Float64Array.from(patches.first_scan), Float64Array.from(patches.last_scan)];
+  const tallest = row_first.reduce((most, row, patch) => Math.max(most, row_last[patch] - row + 1), 1);
   return {
     stretchOf: (patch) => [first_ms[patch], last_ms[patch]],
     holding: (row, col) => {
@@ -243,9 +216,4 @@ function patchesOf(columns: readonly Float64Array[]): Patches {
       return found;
     },
   };
-}
-
-/** Places of values so that they ascend. */
-function ascending(values: Float64Array): Uint32Array {
-  return Uint32Array.from(values.keys()).sort((a, b) => (values[a] as number) - (values[b] as number));
 }

@@ -12,31 +12,27 @@ export interface ScanDetections {
   readonly track_id: ArrayLike<string | null>;
 }
 
-/** Detections of every scan of the live window by its time, epoch milliseconds; a scan without hail is left out. */
+/** Detections of every scan of the live window by its time, epoch milliseconds; a scan without hail has none. */
 export function liveDetections({ detections }: LiveSnapshot): (scan_ms: number) => ScanDetections {
   const times = detections.column('scan_time');
-  const rangeOf = new Map<number, { first: number; end: number }>();
-  for (let k = 0; k < detections.length; k++) {
-    const range = rangeOf.get(times[k] as number);
-    if (range === undefined) rangeOf.set(times[k] as number, { first: k, end: k + 1 });
-    else range.end = k + 1; // rows come scan by scan
-  }
+  const byScan = Map.groupBy(Array.from(times).keys(), (row) => times[row] as number);
   return (scan_ms) => {
-    const { first, end } = rangeOf.get(scan_ms) ?? { first: 0, end: 0 };
+    const rows = byScan.get(scan_ms) ?? [];
+    const column = <Value>(values: ArrayLike<Value>) => rows.map((row) => values[row] as Value);
     return {
-      length: end - first,
-      lat: part(detections.column('lat'), first, end),
-      lon: part(detections.column('lon'), first, end),
-      size_mm: part(detections.column('estimated_size_mm'), first, end),
-      confidence: part(detections.column('confidence'), first, end),
-      track_id: part(detections.column('track_id'), first, end),
+      length: rows.length,
+      lat: column(detections.column('lat')),
+      lon: column(detections.column('lon')),
+      size_mm: column(detections.column('estimated_size_mm')),
+      confidence: column(detections.column('confidence')),
+      track_id: column(detections.column('track_id')),
     };
   };
 }
 
-function part<Value>(column: ArrayLike<Value>, first: number, end: number): ArrayLike<Value> {
-  return Array.from({ length: end - first }, (_, k) => column[first + k] as Value);
-}
+const DETECTIONS_SQL = `
+  SELECT lat, lon, estimated_size_mm AS size_mm, confidence, track_id
+  FROM ${FILES} WHERE epoch_ms(scan_time) = $2 ORDER BY "row", col`;
 
 /** Detections of a scan from the published tables: for one that the live window no longer holds. */
 export async function readDetections(
@@ -44,26 +40,7 @@ export async function readDetections(
   paths: readonly string[],
   scan_ms: number,
 ): Promise<ScanDetections> {
-  if (paths.length === 0) return NONE;
-  const rows = await engine.rows<{
-    lat: number;
-    lon: number;
-    size_mm: number;
-    confidence: number;
-    track_id: string | null;
-  }>(
-    `SELECT lat, lon, estimated_size_mm AS size_mm, confidence, track_id
-     FROM ${FILES} WHERE epoch_ms(scan_time) = $2 ORDER BY "row", col`,
-    [paths, scan_ms],
-  );
-  return {
-    length: rows.length,
-    lat: rows.map(({ lat }) => lat),
-    lon: rows.map(({ lon }) => lon),
-    size_mm: rows.map(({ size_mm }) => size_mm),
-    confidence: rows.map(({ confidence }) => confidence),
-    track_id: rows.map(({ track_id }) => track_id),
-  };
+  if (paths.length === 0) return { length: 0, lat: [], lon: [], size_mm: [], confidence: [], track_id: [] };
+  const columns = await engine.columns<Exclude<keyof ScanDetections, 'length'>>(DETECTIONS_SQL, [paths, scan_ms]);
+  return { length: columns.lat.length, ...columns } as ScanDetections;
 }
-
-const NONE: ScanDetections = { length: 0, lat: [], lon: [], size_mm: [], confidence: [], track_id: [] };

@@ -1,20 +1,31 @@
+import type { z } from 'zod';
 import { columns, type Table } from '../../schemas/columns.ts';
 import type { PixelRuns } from '../../schemas/geo/fill.ts';
 import type { Window } from '../../schemas/geo/lattice.ts';
 import type { ColumnType } from '../../schemas/units.ts';
-import type { SqlParameter } from '../published/duckdb.ts';
+import type { Queries, SqlParameter } from '../published/duckdb.ts';
 
 /** The rows of a list of files, given as the first parameter; the list must not be empty. */
 export const FILES = 'read_parquet($1::VARCHAR[], hive_partitioning = false)';
 
+/** Rows of a table in some files, as its schema has them; none without a file. Parameters of `rest`, after FROM, begin with $2. */
+export async function readTable<Row extends z.ZodObject>(
+  engine: Queries,
+  table: Table<Row>,
+  paths: readonly string[],
+  rest: string,
+  parameters: readonly SqlParameter[],
+): Promise<z.infer<Row>[]> {
+  if (paths.length === 0) return [];
+  return engine.rows<z.infer<Row>>(`SELECT ${selectList(table)} FROM ${FILES} ${rest}`, [paths, ...parameters]);
+}
+
 /**
- * Select list of a table's columns, all or some: dates and geometries as text, so that with the engine's instants in
- * milliseconds a result row is a row of the table's schema. `from` is put before each name, such as `t.`.
+ * Select list of a table's columns: dates and geometries as text, so that with the engine's instants in milliseconds a result row
+ * is a row of the table's schema. `from` is put before each name, such as `t.`.
  */
-export function selectList<Name extends string>(table: Table, names?: readonly Name[], from = ''): string {
-  const wanted = names === undefined ? null : new Set<string>(names);
+export function selectList(table: Table, from = ''): string {
   return columns(table)
-    .filter(({ name }) => wanted?.has(name) ?? true)
     .map(({ name, type }) => `${expression(`${from}"${name}"`, type)} AS "${name}"`)
     .join(', ');
 }

@@ -1,8 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import type { Edition } from '../published/catalog.ts';
 import type { Engine, Queries } from '../published/duckdb.ts';
-import { memoize } from '../published/memoize.ts';
 import { onThread } from '../published/thread.ts';
 import type { Region } from '../rules/region.ts';
 import { type Drawing, type DrawnTier, type MaximumPixels, tierBounds } from '../rules/swath-tiers.ts';
@@ -29,38 +27,16 @@ export interface SwathAnswer extends DetectionCounts {
   readonly tiers: readonly DrawnTier[];
 }
 
-/** Answers in memory per engine, and positions of their geometries altogether: 70 bytes each. */
-const ANSWERS_MAX = { max: 64, maxSize: 400_000 } as const;
-
-const answersBy = new WeakMap<Engine, LRUCache<string, Promise<SwathAnswer>>>();
-
 /** Tables that a swath is made of. */
 export const SWATH_TABLES = ['day-max', 'detections'] as const;
 
-/**
- * Footprint and detections of a storm date in a region. The same question about the same version of the data is computed once
- * for all that ask it; failures are forgotten.
- */
-export function swathOf(engine: Engine, edition: Edition, question: SwathQuestion): Promise<SwathAnswer> {
-  const { date, region, min_size_mm, simplify_m } = question;
-  const version = edition.version(SWATH_TABLES, [date]);
-  const key = JSON.stringify([version, date, region.bbox, region.state, min_size_mm, simplify_m]);
-  const answers = answersBy.get(engine) ?? new LRUCache({ ...ANSWERS_MAX, sizeCalculation: () => 1 });
-  answersBy.set(engine, answers);
-  return memoize(answers, key, async () => {
-    const answer = await computeSwath(engine, edition, question);
-    const positions = answer.tiers.reduce((sum, { geometry }) => sum + positionsOf(geometry), 1);
-    answers.set(key, Promise.resolve(answer), { size: positions });
-    return answer;
-  });
-}
-
-async function computeSwath(engine: Engine, edition: Edition, question: SwathQuestion): Promise<SwathAnswer> {
+/** Footprint and detections of a storm date in a region. */
+export async function swathOf(engine: Engine, edition: Edition, question: SwathQuestion): Promise<SwathAnswer> {
   const { date, region, min_size_mm, simplify_m } = question;
   const { window, runs, bbox } = region;
-  const [lowest] = tierBounds(min_size_mm);
-  if (window === null) return { tiers: [], n_detections: 0, max_size_mm: null, at_bound: new Map() };
+  if (window === null) return { tiers: [], ...NO_DETECTIONS };
   const pathsOf = (table: string, from_mm: number) => edition.paths(table, [date], { bbox, min_size_mm: from_mm });
+  const [lowest] = tierBounds(min_size_mm);
   const [counts, pixels] = await Promise.all([
     countDetections(engine, pathsOf('detections', min_size_mm), { window, runs }, min_size_mm),
     lowest === undefined
@@ -69,10 +45,6 @@ async function computeSwath(engine: Engine, edition: Edition, question: SwathQue
   ]);
   const tiers = pixels === null || pixels.mm.length === 0 ? [] : await drawTiers({ pixels, min_size_mm, simplify_m });
   return { ...counts, tiers };
-}
-
-function positionsOf(geometry: DrawnTier['geometry']): number {
-  return geometry.reduce((sum, rings) => sum + rings.reduce((inner, ring) => inner + ring.length, 0), 0);
 }
 
 /**
@@ -92,6 +64,7 @@ async function readMaximum(
      FROM ${FILES} ${filter.sql} AND max_mm >= $2 GROUP BY "row", col`,
     [paths, from_mm, ...filter.parameters],
   );
+  // Typed arrays cross to a thread faster.
   return {
     row: Uint16Array.from(row as number[]),
     col: Uint16Array.from(col as number[]),
@@ -109,6 +82,8 @@ interface DetectionCounts {
   readonly at_bound: ReadonlyMap<number, number>;
 }
 
+const NO_DETECTIONS: DetectionCounts = { n_detections: 0, max_size_mm: null, at_bound: new Map() };
+
 /** Counts the detections of a region of at least a size. `paths` are files of the detections of one storm date. */
 export async function countDetections(
   engine: Queries,
@@ -116,8 +91,7 @@ export async function countDetections(
   region: RegionPixels,
   min_size_mm: number,
 ): Promise<DetectionCounts> {
-  const none = { n_detections: 0, max_size_mm: null, at_bound: new Map<number, number>() };
-  if (paths.length === 0) return none;
+  if (paths.length === 0) return NO_DETECTIONS;
   const filter = regionFilter(region, 3);
   const bounds = SIZE_BANDS.map(({ threshold_mm }) => threshold_mm);
   const atBounds = bounds.map((mm) => `(count(*) FILTER (estimated_size_mm >= ${mm}))::DOUBLE AS "${mm}"`);
@@ -126,7 +100,7 @@ export async function countDetections(
      FROM ${FILES} ${filter.sql} AND estimated_size_mm >= $2`,
     [paths, min_size_mm, ...filter.parameters],
   );
-  if (counted === undefined) return none;
+  if (counted === undefined) return NO_DETECTIONS;
   return {
     n_detections: counted.n,
     max_size_mm: counted.largest,

@@ -1,21 +1,17 @@
+import type { z } from 'zod';
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import { cells, detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { addDays, stormDate } from '../../schemas/time.ts';
 import type { Edition } from '../published/catalog.ts';
 import type { Engine } from '../published/duckdb.ts';
-import type { Products } from '../rules/radar-block.ts';
 import type { DayHail } from './history.ts';
-import { FILES, selectList } from './sql.ts';
+import { FILES, readTable, selectList } from './sql.ts';
 
 /** Points of a track from the scans that saw it, oldest first, and their storm dates. */
 interface TrackHistory {
   readonly points: readonly TrackPoint[];
   readonly dates: readonly string[];
 }
-
-const POINTS_SQL = `
-  SELECT ${selectList(tracks)} FROM ${FILES}
-  WHERE track_id = $2 AND state = 'tracked' ORDER BY scan_time`;
 
 /** Published storm dates on which a track may begin: its id opens with the UTC date of its first scan. */
 function birthDates(edition: Edition, track_id: string): readonly string[] {
@@ -36,10 +32,10 @@ export async function trackHistory(
   track_id: string,
   date: string | null,
 ): Promise<TrackHistory | null> {
-  const pointsOn = async (dates: readonly string[]): Promise<TrackPoint[]> => {
-    const paths = edition.paths(tracks.name, dates);
-    return paths.length === 0 ? [] : engine.rows<TrackPoint>(POINTS_SQL, [paths, track_id]);
-  };
+  const pointsOn = (dates: readonly string[]): Promise<TrackPoint[]> =>
+    readTable(engine, tracks, edition.paths(tracks.name, dates), "WHERE track_id = $2 AND state = 'tracked' ORDER BY scan_time", [
+      track_id,
+    ]);
   const selected = await pointsOn(date === null ? birthDates(edition, track_id) : [date]);
   const [seen, last] = [selected[0], selected.at(-1)];
   if (seen === undefined || last === undefined) return null;
@@ -57,35 +53,15 @@ export async function trackHistory(
   return points.length > 1 ? { points, dates } : null;
 }
 
-/** Products over a storm cell in one scan, and its largest size. */
-interface CellProducts extends Products {
-  readonly scan_time: number;
-  readonly cell_index: number;
-  readonly estimated_size_mm: number;
-  readonly lat: number;
-  readonly lon: number;
-  /** Other tracks have a part of the cell, too: the products belong to no single track. */
+/** A storm cell in one scan. */
+interface TrackCell extends z.infer<typeof cells.row> {
+  /** Other tracks have a part of the cell, too: its products belong to no single track. */
   readonly shared: boolean;
 }
 
-const PRODUCT_COLUMNS = [
-  'scan_time',
-  'cell_index',
-  'estimated_size_mm',
-  'lat',
-  'lon',
-  'posh_pct',
-  'vil_kg_m2',
-  'echo_top_18_km',
-  'echo_top_50_km',
-  'max_reflectivity_dbz',
-  'reflectivity_minus20c_dbz',
-  'azshear_0_2km_per_s',
-] as const;
-
 /** By scan and index: a cell that several tracks share names only one of them. */
 const CELLS_SQL = `
-  SELECT ${selectList(cells, PRODUCT_COLUMNS, 'cell.')}, point.shared
+  SELECT ${selectList(cells, 'cell.')}, point.shared
   FROM ${FILES} AS cell
   JOIN (
     SELECT scan_time, cell_index, count(*) OVER (PARTITION BY scan_time, cell_index) > 1 AS shared
@@ -93,16 +69,16 @@ const CELLS_SQL = `
     WHERE state = 'tracked' QUALIFY track_id = $3) AS point
   ON cell.scan_time = point.scan_time AND cell.cell_index = point.cell_index`;
 
-/** Products over the cells of a track on some storm dates, by scan time. */
+/** The cells of a track on some storm dates, by scan time. */
 export async function trackCells(
   engine: Engine,
   edition: Edition,
   track_id: string,
   dates: readonly string[],
-): Promise<Map<number, CellProducts>> {
+): Promise<Map<number, TrackCell>> {
   const [cellPaths, trackPaths] = [edition.paths(cells.name, dates), edition.paths(tracks.name, dates)];
   if (cellPaths.length === 0 || trackPaths.length === 0) return new Map();
-  const rows = await engine.rows<CellProducts>(CELLS_SQL, [cellPaths, trackPaths, track_id]);
+  const rows = await engine.rows<TrackCell>(CELLS_SQL, [cellPaths, trackPaths, track_id]);
   return new Map(rows.map((row) => [row.scan_time, row]));
 }
 

@@ -26,9 +26,9 @@ import {
   verificationHash,
 } from '../rules/verification.ts';
 import { collectedDates, datesWithoutData } from './dates-without-data.ts';
-import { readPixelDays } from './day-max-rows.ts';
+import { readPixelDays } from './history.ts';
 import { radarCoverage } from './radar-coverage.ts';
-import { FILES, selectList } from './sql.ts';
+import { FILES, readTable } from './sql.ts';
 
 /** Asks whether hail fell at a point on any storm date of a range. */
 export interface VerificationQuestion extends Position {
@@ -37,13 +37,8 @@ export interface VerificationQuestion extends Position {
   readonly date_end: string;
 }
 
-/** The engine, of answers or of jobs, and the facts that a verification is computed from. */
-interface VerificationSources {
-  readonly engine: Queries;
-  readonly terrain: Terrain;
-  /** Hour of UTC at which a storm date begins. */
-  readonly storm_day_start_hour: number;
-}
+/** `engine`: of answers or of jobs. `storm_day_start_hour`: hour of UTC at which a storm date begins. */
+type VerificationSources = Readonly<{ engine: Queries; terrain: Terrain; storm_day_start_hour: number }>;
 
 /** A verification, and the material for each event of its report. */
 export interface ReadVerification {
@@ -59,24 +54,6 @@ export interface ReadVerification {
 /** Pixels are read up to this distance from the point: a map shows a little more than the radius. */
 const READ_RADIUS_KM = 10;
 
-const REPORT_COLUMNS = [
-  'storm_date',
-  'report_id',
-  'source',
-  'time',
-  'lat',
-  'lon',
-  'size_mm',
-  'place',
-  'issued_at',
-  'data_source',
-] as const satisfies readonly (keyof GroundReport)[];
-type Report = Pick<GroundReport, (typeof REPORT_COLUMNS)[number]>;
-
-const REPORTS_SQL = `
-  SELECT ${selectList(groundReports, REPORT_COLUMNS)} FROM ${FILES}
-  WHERE is_current AND storm_date BETWEEN $2::DATE AND $3::DATE AND lon BETWEEN $4 AND $6 AND lat BETWEEN $5 AND $7`;
-
 /**
  * Whether hail fell at a point, day by day: a pure function of the question, the edition and the methodology, independent of the
  * clock. The point is rounded to the five decimals that the answer shows, so that the answer is enough to repeat it.
@@ -91,7 +68,7 @@ export async function readVerification(
   const collection = edition.collection('reports');
   const [pixels, reports] = await Promise.all([
     readPixelDays(engine, edition, { ...point, ...span, radius_km: READ_RADIUS_KM, min_size_mm: SIGNAL_MIN_MM }),
-    collection === null ? [] : reportsAround(engine, collection, point, span),
+    reportsAround(engine, collection, point, span),
   ]);
   const found = signsAround(point, pixels, reports);
   const open = found.filter(needsTimes).map(({ storm_date }) => storm_date);
@@ -132,12 +109,12 @@ export async function readVerification(
     }),
     events,
   };
-  const as_of_ms = ingestedAt(edition, collection, found) ?? lookedThroughAt(edition, collection, span);
+  const { location, date_range, methodology } = judged;
   const verification: Verification = {
-    location: judged.location,
-    date_range: judged.date_range,
+    location,
+    date_range,
     radius_mi: VERIFICATION_RADIUS_MI,
-    methodology: judged.methodology,
+    methodology,
     detection_quality: block,
     events,
     event_count: events.length,
@@ -145,23 +122,25 @@ export async function readVerification(
     report_gaps,
     verification_hash: verificationHash(judged),
     data_source,
-    data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
+    data_as_of: timestamp(dataAsOf(edition, collection, found, span)),
   };
   return { verification, events: materialOf(found, pixels), radar_source, dates_without_reports };
 }
 
 function reportsAround(
   engine: Queries,
-  { paths }: CollectionEdition,
+  collection: CollectionEdition | null,
   point: Position,
   { first, last }: { readonly first: string; readonly last: string },
-): Promise<Report[]> | Report[] {
+): Promise<GroundReport[]> {
   // Files hold the months of UTC times; a storm date may end in the month after its own.
-  const files = paths(monthOf(first), monthOf(addDays(last, 1)));
+  const files = collection?.paths(monthOf(first), monthOf(addDays(last, 1))) ?? [];
   const [west, south, east, north] = boxAround(point, VERIFICATION_RADIUS_M / 1000);
   const isCut = west < -180 || east > 180;
   const box = isCut ? [-180, south, 180, north] : [west, south, east, north];
-  return files.length === 0 ? [] : engine.rows<Report>(REPORTS_SQL, [files, first, last, ...box]);
+  const where = `WHERE is_current AND storm_date BETWEEN $2::DATE AND $3::DATE
+    AND lon BETWEEN $4 AND $6 AND lat BETWEEN $5 AND $7`;
+  return readTable(engine, groundReports, files, where, [first, last, ...box]);
 }
 
 const TIMES_SQL = `
@@ -200,39 +179,24 @@ async function detectionTimes(
 
 /**
  * Time at which the newest of the rows behind some signs were ingested: radar rows by their storm dates, local storm reports by
- * their issue, and the lists of the Storm Prediction Center, which have none, by the last change of the collection.
+ * their issue, and the lists of the Storm Prediction Center, which have none, by the last change of the collection. Without a sign,
+ * that of the storm dates of the range, or, if no date of it is published, of any date; null while nothing is published.
  */
-function ingestedAt(
+function dataAsOf(
   edition: Edition,
   collection: CollectionEdition | null,
-  found: readonly Signs<Report>[],
-): number | null {
-  const seen = found.filter(({ pixels }) => pixels.length > 0).map(({ storm_date }) => storm_date);
-  const instants = [
-    edition.ingestedAt(seen),
-    ...found.flatMap(({ reports }) => reports.map(({ issued_at }) => issued_at ?? collection?.committed_ms ?? null)),
-  ].filter((instant) => instant !== null);
-  return instants.length === 0 ? null : Math.max(...instants);
-}
-
-/**
- * Time at which the newest of the rows without a sign were ingested: of the storm dates of the range, or, where none of those is
- * published, of any date; null while nothing is published.
- */
-function lookedThroughAt(
-  edition: Edition,
-  collection: CollectionEdition | null,
+  found: readonly Signs<GroundReport>[],
   { first, last }: { readonly first: string; readonly last: string },
 ): number | null {
-  return (
-    edition.ingestedAt(edition.datesBetween(first, last)) ??
-    edition.ingestedAt(edition.dates) ??
-    collection?.committed_ms ??
-    null
-  );
+  const committed_ms = collection?.committed_ms ?? null;
+  const seen = found.filter(({ pixels }) => pixels.length > 0).map(({ storm_date }) => storm_date);
+  const reported = found.flatMap(({ reports }) => reports.map(({ issued_at }) => issued_at ?? committed_ms));
+  const instants = [edition.ingestedAt(seen), ...reported].filter((instant) => instant !== null);
+  if (instants.length > 0) return Math.max(...instants);
+  return edition.ingestedAt(edition.datesBetween(first, last)) ?? edition.ingestedAt(edition.dates) ?? committed_ms;
 }
 
-function materialOf(found: readonly Signs<Report>[], pixels: readonly PixelDay[]): EventMaterial[] {
+function materialOf(found: readonly Signs<GroundReport>[], pixels: readonly PixelDay[]): EventMaterial[] {
   const pixelsOf = Map.groupBy(pixels, ({ storm_date }) => storm_date);
   return found.map(({ storm_date, reports }) => {
     const largest = new Map<number, { readonly lat: number; readonly lon: number; readonly max_mm: number }>();
@@ -244,15 +208,7 @@ function materialOf(found: readonly Signs<Report>[], pixels: readonly PixelDay[]
     return {
       event_date: storm_date,
       pixels: [...largest].sort(([a], [b]) => a - b).map(([, pixel]) => pixel),
-      reports: reports.map(({ source, time, lat, lon, size_mm, place, distance_m }) => ({
-        source,
-        time,
-        lat,
-        lon,
-        size_mm,
-        place,
-        distance_m,
-      })),
+      reports,
     };
   });
 }

@@ -5,7 +5,7 @@ import { FILE_KINDS } from '../jobs/export-format.ts';
 import { fileFault, jobFilePath } from '../jobs/files.ts';
 import { filePath } from '../jobs/poll.ts';
 import { findServedJob, type Job } from '../jobs/rows.ts';
-import { fileResponse, sendFile } from '../published/archives/response.ts';
+import { serveFile } from '../published/archives/response.ts';
 import { openPart } from '../published/data-root.ts';
 import { isSigned, mayBeSigned } from '../records/signed-url.ts';
 import type { PublicRoute } from '../server/public.ts';
@@ -41,15 +41,9 @@ export function files({
       const fault = await fileFault(files_root, job);
       if (fault !== null) throw new Error(`file of job ${id} ${fault}`);
       const content = contentOf(job);
-      const response = await fileResponse(ctx, content, (range) =>
-        openPart(
-          jobFilePath(files_root, job),
-          content.bytes,
-          range,
-          (size) => new Error(`file of job ${id} has ${size} bytes, expected ${content.bytes}`),
-        ),
-      );
-      sendFile(ctx, response);
+      const file = jobFilePath(files_root, job);
+      const wrongSize = (size: number) => new Error(`file of job ${id} has ${size} bytes, expected ${content.bytes}`);
+      await serveFile(ctx, content, (range) => openPart(file, content.bytes, range, wrongSize));
     },
   };
 }

@@ -1,4 +1,6 @@
+import type { Kysely } from 'kysely';
 import { z } from 'zod';
+import type { Position } from '../../schemas/geo/position.ts';
 import { DETAILS } from '../../schemas/resources/fields.ts';
 import {
   type BatchResult,
@@ -9,10 +11,13 @@ import {
 import { HAIL_CURRENT_EXAMPLE, type HailCell, HailCurrent, LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { booleanQuery, enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../http/decode.ts';
+import type { Caller } from '../accounts/keyring.ts';
+import { effectiveCap } from '../accounts/plans.ts';
+import { periodOf, usedByRotation, usedInMonth } from '../billing/ledger.ts';
+import { booleanQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
 import { forEachInChunks } from '../http/event-loop.ts';
 import type { LiveSnapshot } from '../published/live.ts';
-import { creditsLeft } from '../queries/credits-left.ts';
+import type { Database } from '../records/schema.ts';
 import { monthOfYear } from '../rules/detection-quality.ts';
 import { advancedBlocks, hailCell, lookbackStart, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
@@ -34,7 +39,7 @@ export const getHailCurrent = readEndpoint({
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
-    radius_km: radiusQuery(),
+    radius_km: radiusQuery(RADIUS_KM),
     detail: enumQuery(DETAILS, 'standard', {
       description: 'advanced adds radar, storm, impact and detection_quality.',
     }),
@@ -100,25 +105,26 @@ export const getHailCurrentBatch = readEndpoint({
   plan: ({ query: { estimate }, now_ms, edition }) => ({
     dates: estimate ? [] : edition.liveDates(lookbackStart(now_ms)),
   }),
-  answer: async ({
-    query: { estimate },
-    body: { locations },
-    caller,
-    now_ms,
-    edition,
-    services: { live, records },
-  }) => {
-    const body: HailBatchReply = estimate
-      ? batchEstimate(locations.length, await creditsLeft(records.reader, caller, now_ms))
-      : batchAnswer(live.snapshot(edition), locations, now_ms);
-    return { body };
-  },
+  answer: async ({ query: { estimate }, body: { locations }, caller, now_ms, edition, services: { live, records } }) => ({
+    body: estimate
+      ? await batchEstimate(locations.length, records.reader, caller, now_ms)
+      : batchAnswer(live.snapshot(edition), locations, now_ms),
+  }),
 });
 
-function batchEstimate(
+/** The cost of a batch, and the credits left in the month: of the allowance, and below the smaller cap of business and key. */
+async function batchEstimate(
   location_count: number,
-  { remaining, until_cap }: { readonly remaining: number | null; readonly until_cap: number | null },
-): HailBatchReply {
+  reader: Kysely<Database>,
+  { business_id, plan, rate_bucket, key_cap }: Caller,
+  now_ms: number,
+): Promise<HailBatchReply> {
+  const period = periodOf(now_ms);
+  const spent = await usedInMonth(reader, business_id, period);
+  const left = (bound: number | null, used: number) => (bound === null ? null : Math.max(0, bound - used));
+  const ofBusiness = left(effectiveCap(plan), spent);
+  const ofKey = key_cap === null ? null : left(key_cap, await usedByRotation(reader, rate_bucket, period));
+  const until_cap = ofKey === null || ofBusiness === null ? (ofKey ?? ofBusiness) : Math.min(ofKey, ofBusiness);
   const estimated_credits = BATCH_CREDITS * location_count;
   return {
     estimate: true,
@@ -126,7 +132,7 @@ function batchEstimate(
     cost_per_location: BATCH_CREDITS,
     minimum_cost: BATCH_CREDITS,
     estimated_credits,
-    credits_remaining: remaining,
+    credits_remaining: left(plan.monthly_limit, spent),
     until_cap,
     would_exceed_cap: until_cap !== null && estimated_credits > until_cap,
   };
@@ -142,24 +148,7 @@ function batchAnswer(snapshot: LiveSnapshot, locations: HailBatchRequest['locati
   };
 }
 
-function radiusQuery() {
-  return numberQuery({
-    min: 0,
-    exclusiveMin: true,
-    max: RADIUS_KM.max,
-    default: RADIUS_KM.default,
-    description: 'Search radius.',
-    unit: 'km',
-  });
-}
-
-interface Circle {
-  readonly lat: number;
-  readonly lon: number;
-  readonly radius_km: number;
-}
-
-function hailAround(snapshot: LiveSnapshot, circle: Circle, since_ms: number): PlaceHail[] {
+function hailAround(snapshot: LiveSnapshot, circle: Position & { readonly radius_km: number }, since_ms: number): PlaceHail[] {
   const sizes = snapshot.detections.column('estimated_size_mm');
   return snapshot.placesWithin(circle, circle.radius_km, since_ms).map((found) => placeHail(found, sizes, since_ms));
 }

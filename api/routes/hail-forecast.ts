@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { HAIL_FORECAST_EXAMPLE, HailForecast } from '../../schemas/resources/forecast.ts';
+import { forecast } from '../../schemas/tables/forecast.ts';
 import { integerQuery, latitudeQuery, longitudeQuery } from '../http/decode.ts';
-import { forecastOfCell } from '../queries/hail-forecast.ts';
-import { hailForecast as forecastAt, hoursAhead } from '../rules/hail-forecast.ts';
+import { FILES, readTable } from '../queries/sql.ts';
+import { type ForecastRun, hailForecast as forecastAt, hoursAhead } from '../rules/hail-forecast.ts';
 import { cellOf } from '../rules/hail-risk.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
+
+const NEWEST_RUN_SQL = `SELECT model, run_time, data_source FROM ${FILES} ORDER BY run_time DESC, model LIMIT 1`;
 
 export const getHailForecast = readEndpoint({
   method: 'GET',
@@ -22,10 +25,12 @@ export const getHailForecast = readEndpoint({
   reply: HailForecast,
   example: HAIL_FORECAST_EXAMPLE,
   price: flatPrice('hail.forecast', 5),
-  plan: ({ edition }) => ({ dates: [], collection: edition.collection('forecast') }),
-  answer: async ({ query, now_ms, plan: { collection }, services: { engine } }) => {
-    if (collection === null) return forecastAt(query, [], null);
-    const { hours, newest } = await forecastOfCell(engine, collection, cellOf(query));
-    return forecastAt(query, hoursAhead(hours, now_ms, query.hours), newest);
+  plan: ({ edition }) => ({ dates: [], paths: edition.collection('forecast')?.paths() ?? [] }),
+  answer: async ({ query, now_ms, plan: { paths }, services: { engine } }) => {
+    const rows = await readTable(engine, forecast, paths, 'WHERE geohash4 = $2 ORDER BY valid_time', [cellOf(query)]);
+    const hours = hoursAhead(rows, now_ms, query.hours);
+    const isOver = hours.length === 0 && paths.length > 0;
+    const [newest = null] = isOver ? await engine.rows<ForecastRun>(NEWEST_RUN_SQL, [paths]) : [];
+    return forecastAt(query, hours, newest);
   },
 });

@@ -75,7 +75,6 @@ export const getHailHistory = readEndpoint({
         last,
         min_size_mm: query.min_size_mm ?? DETECTION_MIN_MM,
         limit,
-        products: detail === 'advanced',
       }),
       radarCoverage(services.engine, edition, first, last, services.storm_day_start_hour),
     ]);

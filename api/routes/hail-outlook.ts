@@ -1,10 +1,18 @@
 import { z } from 'zod';
+import { boxAround } from '../../schemas/geo/around.ts';
+import { cellsIn } from '../../schemas/geo/geohash4.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { HAIL_OUTLOOK_EXAMPLE, HailOutlook } from '../../schemas/resources/outlook.ts';
+import { outlook } from '../../schemas/tables/forecast.ts';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
-import { nearestOutlook } from '../queries/hail-outlook.ts';
+import { readTable } from '../queries/sql.ts';
 import { hailOutlook as outlookAt, runningOutlookDate } from '../rules/hail-outlook.ts';
+import { nearestWithin } from '../rules/nearest.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
+
+/** The bounds leave out most of the file by its statistics. */
+const NEAR = `WHERE forecast_date >= $2::DATE AND geohash4 BETWEEN $4 AND $5
+  AND geohash4 IN (SELECT unnest($3::VARCHAR[])) ORDER BY day`;
 
 export const getHailOutlook = readEndpoint({
   method: 'GET',
@@ -29,7 +37,18 @@ export const getHailOutlook = readEndpoint({
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlook') }),
   answer: async ({ query, now_ms, plan: { collection }, services: { engine } }) => {
     if (collection === null) return { body: outlookAt(query, null, null), provenance: null };
-    const found = await nearestOutlook(engine, collection, query, runningOutlookDate(now_ms));
+    const { radius_km } = query;
+    const near = cellsIn(boxAround(query, radius_km));
+    const names = near.map(({ geohash4 }) => geohash4).sort();
+    const asked = [runningOutlookDate(now_ms), names, names[0] ?? '', names.at(-1) ?? ''];
+    const rows = await readTable(engine, outlook, names.length === 0 ? [] : collection.paths(), NEAR, asked);
+    const daysOf = Map.groupBy(rows, ({ geohash4 }) => geohash4);
+    const cell = nearestWithin(
+      query,
+      near.filter(({ geohash4 }) => daysOf.has(geohash4)),
+      radius_km,
+    );
+    const found = cell === null ? null : { cell, days: daysOf.get(cell.item.geohash4) ?? [] };
     const provenances = found?.days.map(({ data_source }) => data_source) ?? [collection.source];
     return { body: outlookAt(query, found, collection.as_of_ms), provenance: combineProvenances(provenances) };
   },

@@ -3,7 +3,6 @@ import { createAlert, deleteAlert, getAlert, listAlerts, updateAlert } from './a
 import { createArea, deleteArea, getArea, getAreaGeometry, listAreas, updateArea } from './areas.ts';
 import { getCoverage } from './coverage.ts';
 import { listEvents } from './events.ts';
-import { createExport, getExport } from './exports.ts';
 import { getHailCurrent, getHailCurrentBatch } from './hail-current.ts';
 import { getHailForecast } from './hail-forecast.ts';
 import { getHailHistory } from './hail-history.ts';
@@ -12,6 +11,7 @@ import { getHailOutlook } from './hail-outlook.ts';
 import { getHailRisk } from './hail-risk.ts';
 import { getHailSwaths } from './hail-swaths.ts';
 import { getHealth } from './health.ts';
+import { createExport, createReport, getExport, getReport } from './jobs.ts';
 import { listOutlooks } from './outlooks-spc.ts';
 import { getPortfolioImpacts } from './portfolio-impacts.ts';
 import { createLocations, deleteLocation, listLocations } from './portfolio-locations.ts';
@@ -19,7 +19,6 @@ import { getStorm, listStorms } from './storms.ts';
 import { getDailyTiles, getScanTiles } from './tiles.ts';
 import { exportUsage, getUsage } from './usage.ts';
 import { createVerification } from './verify.ts';
-import { createReport, getReport } from './verify-report.ts';
 import { listWarnings } from './warnings.ts';
 import {
   createWebhook,

@@ -10,14 +10,16 @@ import {
   SpcOutlookFeature,
 } from '../../schemas/resources/convective-outlook.ts';
 import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
+import { MS_PER_DAY, monthOf, timestamp, utcDate } from '../../schemas/time.ts';
 import { booleanQuery, enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../http/decode.ts';
-import { outlookAreas } from '../queries/outlooks.ts';
+import type { CollectionEdition } from '../published/catalog.ts';
+import type { Queries } from '../published/duckdb.ts';
+import { readTable } from '../queries/sql.ts';
 import { polygonsOf } from '../rules/areas.ts';
 import {
   EXTENDED_DAYS,
   hasExtendedRisk,
-  type OutlookArea,
   outlookAt,
   outlookOfDay,
   outlookShapes,
@@ -77,6 +79,16 @@ export const listOutlooks = readEndpoint({
   },
 });
 
+/** An outlook of day 1 may have begun yesterday; one of day 8 begins a week from now, and months are cut by that day. */
+const REACH_MS = { past: 2 * MS_PER_DAY, ahead: 9 * MS_PER_DAY } as const;
+const IN_FORCE = `WHERE expire_time > epoch_ms($2::BIGINT) ORDER BY ${spcOutlooks.order}`;
+
+/** Areas of every outlook that has not expired at an instant. */
+function outlookAreas(engine: Queries, { paths }: CollectionEdition, at_ms: number): Promise<SpcOutlook[]> {
+  const [first, last] = [at_ms - REACH_MS.past, at_ms + REACH_MS.ahead].map((time_ms) => monthOf(utcDate(time_ms)));
+  return readTable(engine, spcOutlooks, paths(first, last), IN_FORCE, [Math.floor(at_ms)]);
+}
+
 function areaResource(area: PlacedArea): OutlookAreaShape {
   const { hazard, label, probability_pct } = area;
   const position = (at: readonly number[]) => at.map((degrees) => rounded(degrees, 4));
@@ -93,7 +105,7 @@ function areaResource(area: PlacedArea): OutlookAreaShape {
 type InstantField = 'issue_time' | 'valid_time' | 'expire_time' | 'fetched_at';
 
 /** Times that hold for all layers of a product. */
-function timesOf(product: readonly OutlookArea[]) {
+function timesOf(product: readonly SpcOutlook[]) {
   return {
     issue_time: oldest(product, 'issue_time'),
     valid_time: newest(product, 'valid_time'),
@@ -101,10 +113,10 @@ function timesOf(product: readonly OutlookArea[]) {
   };
 }
 
-function oldest(product: readonly OutlookArea[], field: InstantField): string | null {
+function oldest(product: readonly SpcOutlook[], field: InstantField): string | null {
   return product.length === 0 ? null : timestamp(Math.min(...product.map((area) => area[field])));
 }
 
-function newest(product: readonly OutlookArea[], field: InstantField): string | null {
+function newest(product: readonly SpcOutlook[], field: InstantField): string | null {
   return product.length === 0 ? null : timestamp(Math.max(...product.map((area) => area[field])));
 }

@@ -1,7 +1,8 @@
+import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
+import { ApiError } from '../http/errors.ts';
 import { JSON_TYPE } from '../http/reply.ts';
-import { sendFile } from '../published/archives/response.ts';
-import { archiveResponse } from '../published/archives/tile-archives.ts';
-import type { Viewer } from '../published/archives/viewer.ts';
+import { serveFile } from '../published/archives/response.ts';
+import { archiveAt } from '../published/archives/tile-archives.ts';
 import type { Catalog } from '../published/catalog.ts';
 import { type PublicRoute, serveDocument } from '../server/public.ts';
 
@@ -15,30 +16,20 @@ export const frontPage: PublicRoute = {
   },
 };
 
-/** GET /viewer and the files of the map page. */
-export function viewerPages(viewer: Viewer): PublicRoute {
-  return {
-    path: '/viewer{/*rest}',
-    handler: async (ctx) => {
-      const { status, headers, body } = await viewer.respond({
-        method: ctx.method,
-        path: ctx.state.path,
-        headers: ctx.req.headers,
-      });
-      ctx.status = status;
-      ctx.set(headers);
-      if (body !== null) ctx.body = body;
-    },
-  };
-}
-
-/** GET /tiles/scan/…, /tiles/reflectivity/… and /tiles/daily/…: the archives, public, whole or by range. */
+/**
+ * GET /tiles/scan/…, /tiles/reflectivity/… and /tiles/daily/…: the archives that a manifest lists, public, whole or by range, with a
+ * strong tag made of their content. Throws DataUnavailable for a listed archive that is gone or was altered.
+ */
 export function archives(catalog: Pick<Catalog, 'edition'>): PublicRoute {
   return {
     path: '/tiles{/*rest}',
     handler: async (ctx) => {
-      const request = { method: ctx.method, path: ctx.state.path, headers: ctx.headers };
-      sendFile(ctx, await archiveResponse(request, catalog.edition()));
+      const edition = catalog.edition();
+      const archive = await archiveAt(ctx.state.path, edition);
+      if (archive === null) throw new ApiError('not_found', 'no such archive');
+      const { file, headers } = archive;
+      const content = { bytes: file.bytes, etag: `"${file.sha256}"`, media_type: PMTILES_TYPE, headers };
+      await serveFile(ctx, content, (range) => edition.files.open(file, range));
     },
   };
 }

@@ -4,7 +4,6 @@ import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import {
   GET_STORM_EXAMPLE,
   LIST_STORMS_EXAMPLE,
-  type StormCell,
   Storms,
   StormTrack,
 } from '../../schemas/resources/storm.ts';
@@ -13,12 +12,11 @@ import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { dateQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
-import type { LiveSnapshot } from '../published/live.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
 import { monthOfYear } from '../rules/detection-quality.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
 import { hailNow, hailWithoutStorm, noteOf } from '../rules/hail-in-range.ts';
-import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
+import { NO_PRODUCTS, type Products, radarBlock } from '../rules/radar-block.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
 import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../server/endpoint.ts';
@@ -62,7 +60,7 @@ export const listStorms = readEndpoint({
       },
       cells: storms.map(({ item: { seen }, distance_km }) => ({
         ...stormCell(seen, distance_km),
-        ...(detail === 'advanced' ? { radar_signals: liveSignals(snapshot, seen) } : {}),
+        ...(detail === 'advanced' ? { radar_signals: signalsOf(snapshot.cell(seen.scan_time, seen.cell_index), seen) } : {}),
       })),
       note: storms.length > 0 ? null : noteOf(hailWithoutStorm(snapshot, near, hailNow(snapshot, near))),
       query: {
@@ -75,13 +73,10 @@ export const listStorms = readEndpoint({
   },
 });
 
-/** Radar products over the cell of a storm; without products where tracks share the cell. */
-function liveSignals(snapshot: LiveSnapshot, seen: TrackPoint): StormCell['radar_signals'] {
-  const { scan_time, cell_index } = seen;
-  const at = cell_index === null ? undefined : snapshot.cellIndex(scan_time, cell_index);
-  if (at === undefined) return null;
-  const products = snapshot.isShared(scan_time, cell_index as number) ? NO_PRODUCTS : snapshot.cells.at(at);
-  return radarBlock(seen.estimated_size_mm, products, seen, scan_time);
+/** Radar products over a storm cell; without products where tracks share the cell. */
+function signalsOf(cell: (Products & { readonly shared: boolean }) | null, point: TrackPoint) {
+  if (cell === null) return null;
+  return radarBlock(point.estimated_size_mm, cell.shared ? NO_PRODUCTS : cell, point, point.scan_time);
 }
 
 export const getStorm = readEndpoint({
@@ -111,12 +106,6 @@ export const getStorm = readEndpoint({
     if (track === null || date === undefined)
       throw new ApiError('not_found', `no track ${track_id}${asked === null ? '' : ` on ${asked}`}`);
     const cells = detail === 'advanced' ? await trackCells(engine, edition, track_id, track.dates) : null;
-    const signals = (point: TrackPoint): StormCell['radar_signals'] => {
-      const cell = cells?.get(point.scan_time);
-      return cell === undefined
-        ? null
-        : radarBlock(point.estimated_size_mm, cell.shared ? NO_PRODUCTS : cell, point, point.scan_time);
-    };
     const as_of_ms = edition.dataAsOf(track.dates);
     const body: StormTrack = {
       track_id,
@@ -126,7 +115,7 @@ export const getStorm = readEndpoint({
       summary: trackSummary(track.points),
       points: track.points.map((point) => ({
         ...stormState(point),
-        ...(detail === 'advanced' ? { radar_signals: signals(point) } : {}),
+        ...(detail === 'advanced' ? { radar_signals: signalsOf(cells?.get(point.scan_time) ?? null, point) } : {}),
       })),
     };
     return { body, dates: track.dates };

@@ -10,6 +10,7 @@ import {
   SCAN_TILES_EXAMPLE,
   ScanTiles,
 } from '../../schemas/resources/tile-frame.ts';
+import type { Frame } from '../../schemas/tables/radar.ts';
 import { scanTime, stormDate, timestamp } from '../../schemas/time.ts';
 import { dateQuery } from '../http/decode.ts';
 import {
@@ -22,12 +23,18 @@ import {
   scanTilesPath,
 } from '../published/archives/tile-archives.ts';
 import type { Edition } from '../published/catalog.ts';
-import { readFrames } from '../queries/frames.ts';
+import { FILES } from '../queries/sql.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 const ESTIMATE = 'Radar estimate, not a ground measurement.';
 const OBSERVED_NOTE = `${ESTIMATE} Source: NOAA MRMS.`;
+
+const FRAMES_SQL = `
+  SELECT scan_id, scan_time, max_size_mm, max_prob, storms, tile_path FROM ${FILES} ORDER BY scan_time`;
+type FrameRow = Pick<Frame, 'scan_id' | 'scan_time' | 'max_size_mm' | 'max_prob' | 'storms' | 'tile_path'>;
+/** Tracked storms of a scan, largest first. */
+const Storms = z.array(z.object({ lat: z.number(), lon: z.number(), mm: z.number() }));
 
 export const getScanTiles = readEndpoint({
   method: 'GET',
@@ -52,7 +59,8 @@ export const getScanTiles = readEndpoint({
   answer: async ({ services, edition, plan: { dates, date, as_of_ms } }) => {
     const painted = date === null || !edition.hasReflectivity(date) ? null : await edition.manifest(date);
     const reflectivity = reflectivityArchives(painted);
-    const frames = await readFrames(services.engine, edition.paths('frames', dates));
+    const paths = edition.paths('frames', dates);
+    const frames = paths.length === 0 ? [] : await services.engine.rows<FrameRow>(FRAMES_SQL, [paths]);
     return {
       body: {
         layer: 'scan' as const,
@@ -69,7 +77,7 @@ export const getScanTiles = readEndpoint({
           cache_control: SCAN_CACHE_CONTROL,
           max_prob: rounded(max_prob, 3),
           max_size_mm: rounded(max_size_mm, 1),
-          storms: storms.map(({ mm, ...at }) => ({ ...roundedPosition(at), mm: rounded(mm, 1) })),
+          storms: Storms.parse(JSON.parse(storms)).map(({ mm, ...at }) => ({ ...roundedPosition(at), mm: rounded(mm, 1) })),
         })),
         note: noteOf(edition.provenanceOf(dates)),
       },

@@ -108,8 +108,7 @@ export function advancedBlocks(
 }
 
 function stormBlock({ scan_time, cell_index, track_id }: Detection, snapshot: LiveSnapshot): StormBlock {
-  const at = cell_index === null ? undefined : snapshot.cellIndex(scan_time, cell_index);
-  const cell = at === undefined ? null : snapshot.cells.at(at);
+  const cell = snapshot.cell(scan_time, cell_index);
   const seen = (track_id === null ? undefined : snapshot.storm(track_id))?.seen ?? null;
   return {
     track_id: seen?.track_id ?? null,

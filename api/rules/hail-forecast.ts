@@ -14,21 +14,9 @@ import { rounded, roundedPosition } from './rounded.ts';
 
 /** A run of a model, and its source. */
 export type ForecastRun = Pick<Forecast, 'model' | 'run_time' | 'data_source'>;
-/** Columns that the answer for an hour needs. */
-export const FORECAST_COLUMNS = [
-  'valid_time',
-  'hail_probability',
-  'estimated_size_mm',
-  'risk_category',
-  'risk_score',
-  'model',
-  'run_time',
-  'data_source',
-] as const satisfies readonly (keyof Forecast)[];
-export type ForecastRow = Pick<Forecast, (typeof FORECAST_COLUMNS)[number]>;
 
 /** Rows that end after now and at most `hours` later; the running hour is the first. */
-export function hoursAhead(rows: readonly ForecastRow[], now_ms: number, hours: number): ForecastRow[] {
+export function hoursAhead(rows: readonly Forecast[], now_ms: number, hours: number): Forecast[] {
   return rows.filter(({ valid_time }) => valid_time > now_ms && valid_time <= now_ms + hours * MS_PER_HOUR);
 }
 
@@ -38,7 +26,7 @@ export function hoursAhead(rows: readonly ForecastRow[], now_ms: number, hours: 
  */
 export function hailForecast(
   position: Position,
-  rows: readonly ForecastRow[],
+  rows: readonly Forecast[],
   newest: ForecastRun | null,
 ): { readonly body: HailForecast; readonly provenance: MixedProvenance | null } {
   const runs: readonly ForecastRun[] = rows.length > 0 || newest === null ? rows : [newest];
@@ -63,8 +51,8 @@ function modelOf(runs: readonly ForecastRun[]): HailForecast['model'] {
   return { name: modelName(model, simulated), run_time: timestamp(run_time), source: modelSource(model, simulated) };
 }
 
-function peakOf(rows: readonly ForecastRow[]): ForecastPeak | null {
-  let peak: ForecastRow | null = null;
+function peakOf(rows: readonly Forecast[]): ForecastPeak | null {
+  let peak: Forecast | null = null;
   for (const row of rows)
     if (row.hail_probability !== null && row.hail_probability > (peak?.hail_probability ?? -1)) peak = row;
   if (peak === null) return null;
@@ -72,7 +60,7 @@ function peakOf(rows: readonly ForecastRow[]): ForecastPeak | null {
   return shown;
 }
 
-function hourOf(row: ForecastRow): ForecastHour {
+function hourOf(row: Forecast): ForecastHour {
   const { valid_time, hail_probability, estimated_size_mm, risk_category, risk_score } = row;
   return {
     valid_time: timestamp(valid_time),

@@ -10,24 +10,6 @@ import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/table
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import { holds } from './areas.ts';
 
-/** Columns of an outlook area that an answer needs. */
-export const OUTLOOK_COLUMNS = [
-  'forecast_date',
-  'day',
-  'hazard',
-  'part',
-  'label',
-  'probability_pct',
-  'issue_time',
-  'valid_time',
-  'expire_time',
-  'fetched_at',
-  'is_complete',
-  'geometry',
-  'data_source',
-] as const satisfies readonly (keyof SpcOutlook)[];
-export type OutlookArea = Pick<SpcOutlook, (typeof OUTLOOK_COLUMNS)[number]>;
-
 /** Days of the outlook with one combined probability and no category. */
 export const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;
 const NO_AREA = 'No thunderstorm area';
@@ -37,7 +19,7 @@ const NO_AREA = 'No thunderstorm area';
  * product. It is issued by then, and it still is that day's: day 1 has not expired, and day d starts more than d - 2 days ahead,
  * else the product that should have followed it has not come.
  */
-export function outlookOfDay(areas: readonly OutlookArea[], day: number, at_ms: number): OutlookArea[] {
+export function outlookOfDay(areas: readonly SpcOutlook[], day: number, at_ms: number): SpcOutlook[] {
   const current = areas.filter(
     (area) =>
       area.day === day &&
@@ -54,7 +36,7 @@ export function outlookOfDay(areas: readonly OutlookArea[], day: number, at_ms: 
 }
 
 /** The product of a day at a point; all fields are null for an empty product. */
-export function outlookAt(product: readonly OutlookArea[], day: number, point: Position): ConvectiveOutlook {
+export function outlookAt(product: readonly SpcOutlook[], day: number, point: Position): ConvectiveOutlook {
   const percent = (hazard: OutlookHazard) => probabilityAt(layerOf(product, hazard, 'significant'), point, 0);
   const { category, category_label } = categoryAt(layerOf(product, 'categorical', 'significant'), point);
   return {
@@ -70,44 +52,44 @@ export function outlookAt(product: readonly OutlookArea[], day: number, point: P
 }
 
 /** Whether any of the products of days 4 to 8 has an area at a point; null where none has and one of them is not known. */
-export function hasExtendedRisk(products: readonly (readonly OutlookArea[])[], point: Position): boolean | null {
+export function hasExtendedRisk(products: readonly (readonly SpcOutlook[])[], point: Position): boolean | null {
   const layers = products.map((product) => layerOf(product, 'any_severe', 'significant'));
   if (layers.some((layer) => areasAt(layer, point).length > 0)) return true;
   return layers.every(isWhole) ? false : null;
 }
 
 /** Areas of a layer, without those of files that hold another part of it. */
-function layerOf(product: readonly OutlookArea[], wanted: OutlookHazard, other: OutlookPart): OutlookArea[] {
+function layerOf(product: readonly SpcOutlook[], wanted: OutlookHazard, other: OutlookPart): SpcOutlook[] {
   return product.filter(({ hazard, part }) => hazard === wanted && part !== other);
 }
 
 /** True for a layer whose areas were all accepted: what such a layer does not show is not forecast. */
-function isWhole(layer: readonly OutlookArea[]): boolean {
+function isWhole(layer: readonly SpcOutlook[]): boolean {
   return layer.length > 0 && layer.every(({ is_complete }) => is_complete);
 }
 
-function areasAt(layer: readonly OutlookArea[], point: Position): OutlookArea[] {
+function areasAt(layer: readonly SpcOutlook[], point: Position): SpcOutlook[] {
   return layer.filter((area) => hasGeometry(area) && holds(area, point));
 }
 
 /** An area whose shape is known. */
-export type PlacedArea = OutlookArea & { readonly geometry: string };
+export type PlacedArea = SpcOutlook & { readonly geometry: string };
 
 /** Areas of a product with a shape, layer by layer, the lowest category or probability first: drawn in this order none is hidden. */
-export function outlookShapes(product: readonly OutlookArea[]): PlacedArea[] {
-  const rank = ({ label, probability_pct }: OutlookArea) => categoryRank(label ?? '') ?? probability_pct ?? 0;
+export function outlookShapes(product: readonly SpcOutlook[]): PlacedArea[] {
+  const rank = ({ label, probability_pct }: SpcOutlook) => categoryRank(label ?? '') ?? probability_pct ?? 0;
   return product
     .filter(hasGeometry)
     .toSorted((a, b) => (a.hazard === b.hazard ? rank(a) - rank(b) : a.hazard < b.hazard ? -1 : 1));
 }
 
-function hasGeometry(area: OutlookArea): area is PlacedArea {
+function hasGeometry(area: SpcOutlook): area is PlacedArea {
   return area.geometry !== null;
 }
 
 /** The highest category at a point. */
 function categoryAt(
-  layer: readonly OutlookArea[],
+  layer: readonly SpcOutlook[],
   point: Position,
 ): Pick<ConvectiveOutlook, 'category' | 'category_label'> {
   const ranks = areasAt(layer, point).map(({ label }) => categoryRank(label ?? '') ?? 0);
@@ -117,7 +99,7 @@ function categoryAt(
 }
 
 /** The highest probability at a point, percent; `outside` where a whole layer shows none. */
-function probabilityAt(layer: readonly OutlookArea[], point: Position, outside: 0 | null): number | null {
+function probabilityAt(layer: readonly SpcOutlook[], point: Position, outside: 0 | null): number | null {
   const here = areasAt(layer, point).flatMap(({ probability_pct }) => probability_pct ?? []);
   if (here.length > 0) return Math.max(...here);
   return isWhole(layer) ? outside : null;
@@ -127,7 +109,7 @@ function probabilityAt(layer: readonly OutlookArea[], point: Position, outside: 
 const HAZARDS_OF_A_PRODUCT: readonly OutlookHazard[] = ['categorical', 'tornado', 'hail', 'wind'];
 
 /** Whether a point lies in an area of significant hail, by the labels of the time of the forecast. */
-function isSignificantAt(product: readonly OutlookArea[], point: Position): boolean | null {
+function isSignificantAt(product: readonly SpcOutlook[], point: Position): boolean | null {
   const layer = layerOf(product, 'hail', 'probabilities');
   const intense = areasAt(layer, point).filter(({ probability_pct }) => probability_pct === null);
   if (intense.some(({ label, valid_time }) => hailIntensityLabels(valid_time).includes(label ?? ''))) return true;
@@ -136,7 +118,7 @@ function isSignificantAt(product: readonly OutlookArea[], point: Position): bool
 }
 
 /** True when every layer of a product is there, whole and of one issue, apart from those of significant severity. */
-function isWholeIssue(product: readonly OutlookArea[]): boolean {
+function isWholeIssue(product: readonly SpcOutlook[]): boolean {
   const layers = HAZARDS_OF_A_PRODUCT.map((hazard) => layerOf(product, hazard, 'significant'));
   return layers.every(isWhole) && new Set(layers.flat().map(({ issue_time }) => issue_time)).size === 1;
 }

@@ -44,18 +44,11 @@ const GAPS = { share: 0.25, confidence: 0.5 } as const;
 const NEAREST_REPORTS = 5;
 const NO_RADAR = 'No radar data are published for the date: reports alone speak of it.';
 
-/** Columns of the day maxima: radar measurements of one pixel over a stretch of a storm date. */
-export const PIXEL_DAY_COLUMNS = [
-  'storm_date',
-  'row',
-  'col',
-  'max_mm',
-  'max_time',
-  'first_detected',
-  'last_detected',
-  'detection_scans',
-] as const satisfies readonly (keyof DayMax)[];
-export type PixelDay = Pick<DayMax, (typeof PIXEL_DAY_COLUMNS)[number]>;
+/** A row of the day maxima: radar measurements of one pixel over a stretch of a storm date. */
+export type PixelDay = Pick<
+  DayMax,
+  'storm_date' | 'row' | 'col' | 'max_mm' | 'max_time' | 'first_detected' | 'last_detected' | 'detection_scans'
+>;
 
 /** Columns of a ground report that a verdict uses. */
 export type ReportSeen = Pick<GroundReport, 'storm_date' | 'report_id' | 'source' | 'time' | 'lat' | 'lon' | 'size_mm'>;

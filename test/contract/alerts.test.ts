@@ -103,13 +103,6 @@ test('the same idempotency key gives the same subscription and secret again, wit
   t.false(JSON.stringify(stored).includes(webhook_secret));
 });
 
-test('GET /v1/alerts/subscribe is 405, not a subscription of that name', async (t) => {
-  const answer = await t.context.call(SUBSCRIBE);
-  t.is(answer.status, 405);
-  t.is(answer.headers.get('Allow'), 'POST, OPTIONS');
-  await answer.body?.cancel();
-});
-
 interface Page {
   readonly subscriptions: readonly { readonly id: string; readonly name: string }[];
   readonly count: number;
@@ -254,16 +247,6 @@ test('only the fields that are sent change, and what is not the caller’s to ch
   t.is(await creditsUsed(t.context), 2 + 1 + 2);
 });
 
-test('a merge patch is taken as JSON', async (t) => {
-  const id = await subscribe(t.context);
-  const patch = {
-    method: 'PATCH',
-    body: '{"name":"Roof"}',
-    headers: { 'Content-Type': 'application/merge-patch+json' },
-  };
-  t.like(await answerOf(t.context, `${ALERTS}/${id}`, patch), { status: 200, body: { name: 'Roof' } });
-});
-
 test('pausing closes the open alert silently and drops what was to be sent; active again changes nothing of that', async (t) => {
   const id = await subscribe(t.context);
   await raise(t.context, id);
@@ -322,14 +305,6 @@ test("another business's subscription is not found by a change, and stays", asyn
   t.like(answer, { status: 404, body: { error: 'not_found' } });
   const row = await t.context.records.reader.selectFrom('subscriptions').select('name').executeTakeFirst();
   t.deepEqual(row, { name: 'theirs' });
-});
-
-test('PUT of a subscription is 405', async (t) => {
-  const id = await subscribe(t.context);
-  const answer = await t.context.call(`${ALERTS}/${id}`, sending('PUT', { name: 'x' }));
-  t.is(answer.status, 405);
-  t.is(answer.headers.get('Allow'), 'GET, HEAD, PATCH, DELETE, OPTIONS');
-  await answer.body?.cancel();
 });
 
 const DELETE = { method: 'DELETE' } as const;

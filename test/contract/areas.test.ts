@@ -273,21 +273,6 @@ test('a group of the same name in another business is another group, and its are
   t.is((await listAreas(t.context)).usage.point_count, 1);
 });
 
-test('the same Idempotency-Key makes one area, answers the same bytes again, and charges once', async (t) => {
-  const send = () => t.context.call(AREAS, sendingJson('POST', polygonBody(), { 'Idempotency-Key': 'k' }));
-  const [first, again] = [await send(), await send()];
-  t.is(again.headers.get('Idempotent-Replay'), 'true');
-  t.is(await again.text(), await first.text());
-  t.is((await listAreas(t.context)).count, 1);
-  t.is(await creditsUsed(t.context), 3 + 1);
-});
-
-test('a refused area leaves its Idempotency-Key free for a better one', async (t) => {
-  const key = { 'Idempotency-Key': 'k' };
-  t.is((await post(t.context, polygonBody({ geometry: polygonOf(SQUARE.slice(1)) }), key)).status, 400);
-  t.is((await post(t.context, polygonBody(), key)).status, 200);
-});
-
 const UNKNOWN = 'area_01ARZ3NDEKTSV4RRFFQ69G5FAV';
 
 test('GET /v1/areas/{id} answers what the creation answered, without geometry', async (t) => {
@@ -524,14 +509,6 @@ testChange(
   },
 );
 
-testChange('Idempotency-Key is ignored on a change: the second finds a stale version', async (t) => {
-  const { service } = t.context;
-  const { id } = await makeArea(service, pointBody());
-  const init = sendingJson('PATCH', { expected_version: 1, name: 'x' }, { 'Idempotency-Key': 'k' });
-  t.is((await answerOf(service.call(`${AREAS}/${id}`, init))).status, 200);
-  t.is((await answerOf(service.call(`${AREAS}/${id}`, init))).status, 409);
-});
-
 /** A service whose clock goes on by a second with each look at it, so that changes have an order in time. */
 async function startMoving(): Promise<Moving> {
   const clock = { now_ms: SERVICE_NOW_MS };
@@ -641,35 +618,6 @@ testListing('an unknown, malformed or foreign cursor of the areas is 400 invalid
   }
   t.is(messages.size, 1);
   t.is(await creditsUsed(service), 0);
-});
-
-testListing(
-  'limits from 1 to 200, known kinds and groups of up to 64 characters are taken, others are 400 invalid_parameter',
-  async (t) => {
-    const { service } = t.context;
-    for (const query of ['limit=1', 'limit=200', 'limit=50.0', 'kind=point', `group_id=${'x'.repeat(64)}`])
-      t.is((await service.call(`${AREAS}?${query}`)).status, 200, query);
-    for (const query of [
-      'limit=0',
-      'limit=201',
-      'limit=1.5',
-      'kind=circle',
-      'kind=',
-      'group_id=',
-      `group_id=${'x'.repeat(65)}`,
-      'kind=point&kind=point',
-    ]) {
-      const { status, body } = await answerOf(service.call(`${AREAS}?${query}`));
-      t.deepEqual([status, body.error], [400, 'invalid_parameter'], query);
-    }
-  },
-);
-
-testListing('a page holds 50 areas by default', async (t) => {
-  await makePoints(t.context.service, 51);
-  const { count, next_cursor } = await listAreas(t.context.service);
-  t.is(count, 50);
-  t.not(next_cursor, null);
 });
 
 testListing('a business sees and counts its own areas only', async (t) => {

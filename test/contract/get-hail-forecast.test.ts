@@ -280,11 +280,3 @@ const refusing = declareRefusals(getHailForecast, NOW_MS, [
   'lat=35&lon=-97&hours=x',
   'lat=35&lon=-97&hours=1&hours=2',
 ]);
-
-test('GET /v1/hail/forecast refuses a key without hail:read and charges nothing', async (t) => {
-  const { key, business_id } = await openAccount(refusing(), { scopes: ['storms:read', 'outlooks:read'] });
-  const response = await refusing().call(`${FORECAST}?lat=35&lon=-97`, { key });
-  t.is(response.status, 403);
-  t.like(await response.json(), { error: 'insufficient_scope' });
-  t.is(await creditsOf(refusing(), business_id), 0);
-});

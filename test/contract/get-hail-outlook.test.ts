@@ -240,11 +240,3 @@ const refusing = declareRefusals(getHailOutlook, NOW_MS, [
   'lat=35&lon=-97&radius_km=x',
   'lat=35&lon=-97&radius_km=5&radius_km=6',
 ]);
-
-test('GET /v1/hail/outlook refuses a key without hail:read and charges nothing', async (t) => {
-  const { key, business_id } = await openAccount(refusing(), { scopes: ['outlooks:read', 'storms:read'] });
-  const response = await refusing().call(`${OUTLOOK}?lat=35&lon=-97`, { key });
-  t.is(response.status, 403);
-  t.like(await response.json(), { error: 'insufficient_scope' });
-  t.is(await creditsOf(refusing(), business_id), 0);
-});

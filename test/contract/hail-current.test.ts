@@ -104,10 +104,6 @@ test.serial('GET /v1/hail/current echoes the query with its look-back and tells 
   t.is(Date.parse(answer.data_timestamp as string), newest_ms);
 });
 
-test.serial('GET /v1/hail/current echoes a radius of a metre as it was asked', async (t) => {
-  t.is((await ask('lat=35.2&lon=-97&radius_km=0.001')).query.radius_km, 0.001);
-});
-
 test.serial('GET /v1/hail/current returns inactive when no cell is in range, and charges it', async (t) => {
   const before = await creditsUsed(service);
   const answer = await ask('lat=45&lon=-80&radius_km=10');
@@ -124,15 +120,6 @@ test.serial('GET /v1/hail/current includes a cell exactly at the radius', async 
     (await ask(`lat=${MIDDLE.lat}&lon=${MIDDLE.lon}&radius_km=${radius_km}`)).summary.total_cells;
   t.is(await at(km), 1);
   t.is(await at(km - 1e-9), 0);
-});
-
-test.serial('GET /v1/hail/current costs 15 credits, 25 with detail=advanced', async (t) => {
-  const before = await creditsUsed(service);
-  await ask(`${ALL}&detail=standard`);
-  const between = await creditsUsed(service);
-  await ask(`${ALL}&detail=advanced`);
-  t.is(between - before, 15);
-  t.is((await creditsUsed(service)) - between, 25);
 });
 
 test.serial(
@@ -335,14 +322,6 @@ test.serial('POST /v1/hail/current/batch costs 8 credits per location', async (t
   }
 });
 
-test.serial('POST /v1/hail/current/batch carries data_timestamp, no ETag, and no-store', async (t) => {
-  const response = await send({ locations: PLACES });
-  t.is(response.headers.get('etag'), null);
-  t.is(response.headers.get('cache-control'), 'no-store');
-  t.is(response.headers.get('x-data-source'), 'simulated');
-  t.truthy(HailBatch.parse(await response.json()).data_timestamp);
-});
-
 test.serial('POST /v1/hail/current/batch?estimate=true says the exact cost, runs nothing and is free', async (t) => {
   const before = await creditsUsed(batchService);
   const answer = await (await send({ locations: PLACES }, '?estimate=true')).json();
@@ -409,9 +388,3 @@ for (const [what, body, pointer] of [
       t.true(message.startsWith(pointer), message);
       t.is(await creditsUsed(batchService), before);
     });
-
-test.serial('POST /v1/hail/current/batch?estimate=yes is 400 invalid_parameter', async (t) => {
-  const response = await send({ locations: PLACES }, '?estimate=yes');
-  t.is(response.status, 400);
-  t.is(((await response.json()) as { error: string }).error, 'invalid_parameter');
-});

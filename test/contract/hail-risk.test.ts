@@ -196,18 +196,6 @@ test('a terrain model and a climatology that are published after each other leav
   t.is(sameBlocked, blocked);
 });
 
-test('GET /v1/hail/risk costs 5 credits, a 304 too, and a refusal nothing', async (t) => {
-  const service = await overCell(t);
-  const before = await creditsUsed(service);
-  const response = await service.call(`${RISK}?${NORMAN}`);
-  await response.text();
-  t.is((await creditsUsed(service)) - before, 5);
-  await service.call(`${RISK}?${NORMAN}`, { headers: { 'If-None-Match': response.headers.get('ETag') ?? '' } });
-  t.is((await creditsUsed(service)) - before, 10);
-  await service.call(RISK);
-  t.is((await creditsUsed(service)) - before, 10);
-});
-
 for (const [query, start] of [
   ['', 'lat'],
   ['lat=35.18', 'lon'],

@@ -121,10 +121,6 @@ test.serial(
   },
 );
 
-test.serial('GET /v1/storms echoes a radius of a metre as it was asked', async (t) => {
-  t.is((await ask('lat=35.2&lon=-97&radius_km=0.001')).query.radius_km, 0.001);
-});
-
 test.serial('GET /v1/storms echoes the query with its defaults', async (t) => {
   const { query } = await ask('lat=35.2&lon=-97');
   t.deepEqual(query, { lat: 35.2, lon: -97, radius_km: 50, lookback_minutes: 30 });
@@ -172,14 +168,6 @@ test.serial('GET /v1/storms shows of each storm what its track answers for the l
   }
 });
 
-test.serial('GET /v1/storms costs 15 credits, 25 with detail=advanced', async (t) => {
-  const before = await creditsUsed(service);
-  await ask();
-  const between = await creditsUsed(service);
-  await ask(`${ALL}&detail=advanced`);
-  t.deepEqual([between - before, (await creditsUsed(service)) - between], [15, 25]);
-});
-
 test.serial('GET /v1/storms drops a storm 30 minutes after it was seen last', async (t) => {
   const at = async (now_ms: number) => {
     const late = await startService({ endpoints: [listStorms], data_root, now_ms });
@@ -193,14 +181,6 @@ test.serial('GET /v1/storms drops a storm 30 minutes after it was seen last', as
   t.true(expected.length > 0);
   t.deepEqual(await at(newest_ms + 30 * 60_000), expected);
   t.deepEqual(await at(newest_ms + 30 * 60_000 + 1000), []);
-});
-
-test.serial('GET /v1/storms answers 304 to its ETag, and charges it', async (t) => {
-  const tag = (await service.call(`${PATH}?${ALL}`)).headers.get('etag') as string;
-  const before = await creditsUsed(service);
-  const same = await service.call(`${PATH}?${ALL}`, { headers: { 'If-None-Match': tag } });
-  t.is(same.status, 304);
-  t.is((await creditsUsed(service)) - before, 15);
 });
 
 for (const [query, parameter] of [
@@ -459,14 +439,6 @@ for (const date of ['2026-02-30', '20260501', 'today', ''])
     t.is(response.status, 400);
     t.regex(((await response.json()) as { message: string }).message, /^date /);
   });
-
-test.serial('GET /v1/storms/{track_id} answers 304 to its ETag, and charges it', async (t) => {
-  const path = `/v1/storms/${overMidnight()}`;
-  const tag = (await trackService.call(path)).headers.get('etag') as string;
-  const before = await creditsUsed(trackService);
-  t.is((await trackService.call(path, { headers: { 'If-None-Match': tag } })).status, 304);
-  t.is((await creditsUsed(trackService)) - before, 10);
-});
 
 const NOWCAST_PATH = '/v1/hail/nowcast';
 const nowcast_data_root = mkdtempSync(join(SCRATCH, 'hail-nowcast-'));

@@ -55,7 +55,7 @@ export const earlierHailHistory = earlier(
     answer: async ({ query, edition, services }) => {
       const { lat, lng: lon, start_date: first, end_date: last } = query;
       const reach = { lat, lon, radius_km: RADIUS_KM, first, last, min_size_mm: DETECTION_MIN_MM };
-      const days = await dayHail(services, edition, { ...reach, limit: DAYS_MAX, products: false });
+      const days = await dayHail(services, edition, { ...reach, limit: DAYS_MAX });
       const storms = await tracksOfHail(services.engine, edition, days);
       const body = days.map((day) => {
         const { storm_date, duration_minutes, hail } = historyEvent(day);

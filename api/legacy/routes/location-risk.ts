@@ -41,7 +41,7 @@ export const earlierLocationRisk = earlier(
       if (location === null) throw new ApiError('not_found', 'no such location');
       const { lat, lon } = location;
       const reach = { lat, lon, radius_km: RISK_RADIUS_KM, first, last, min_size_mm: EVENT_MIN_MM };
-      const days = await dayHail(services, edition, { ...reach, limit: Number.POSITIVE_INFINITY, products: false });
+      const days = await dayHail(services, edition, { ...reach, limit: Number.POSITIVE_INFINITY });
       const recent_from = addDays(last, 1 - RECENT_DAYS);
       const countIn = (isIn: (date: string) => boolean) => ({
         days: days.filter(({ storm_date }) => isIn(storm_date)).length,

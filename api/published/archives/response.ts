@@ -1,15 +1,9 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
+import type Koa from 'koa';
 import { ApiError } from '../../http/errors.ts';
 import { acceptsGzip, type Headers, namesTag } from '../../http/reply.ts';
 import type { FileRange } from '../data-root.ts';
-
-export interface FileRequest {
-  /** GET or HEAD. */
-  readonly method: string;
-  /** Names in lower case, as Node gives them. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-}
 
 /** A file and the headers of its answers. */
 interface FileContent {
@@ -23,66 +17,36 @@ interface FileContent {
   readonly headers: Headers;
 }
 
-/** Status, headers and body; `stream` must be read or destroyed, and is null for HEAD and 304. */
-export interface FileResponse {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly stream: Readable | null;
-}
-
-/** Makes a file response the answer of a context. */
-export function sendFile(
-  ctx: { status: number; body: unknown; set(headers: FileResponse['headers']): void },
-  { status, headers, stream }: FileResponse,
-): void {
-  ctx.status = status;
-  ctx.set(headers);
-  if (stream !== null) ctx.body = stream;
-}
-
 /**
- * Response to a GET or HEAD of a file without a modification time: preconditions first, in the order of RFC 9110 section 13.2.2, then
- * the range. A compressed response has its own tag, because its bytes differ (section 8.8.3.3), and no length; ranges are of the
- * uncompressed bytes. `open` is called only for a response with a body. Throws ApiError precondition_failed and range_not_satisfiable.
+ * Answers GET or HEAD with a file without a modification time: preconditions first, in the order of RFC 9110 section 13.2.2, then
+ * the range. A compressed answer has its own tag, because its bytes differ (section 8.8.3.3), and no length; ranges are of the
+ * uncompressed bytes. `open` is called only for an answer with a body. Throws ApiError precondition_failed and range_not_satisfiable.
  */
-export async function fileResponse(
-  { method, headers }: FileRequest,
+export async function serveFile(
+  ctx: Pick<Koa.ParameterizedContext, 'method' | 'headers' | 'status' | 'body' | 'set'>,
   { bytes: size, etag: plainTag, media_type, compressible = false, headers: own }: FileContent,
   open: (range: FileRange) => Promise<Readable>,
-): Promise<FileResponse> {
-  const given = (name: string) => headers[name]?.toString();
-  const is_zipped = compressible && headers.range === undefined && acceptsGzip(given('accept-encoding'));
+): Promise<void> {
+  const { method, headers } = ctx;
+  const is_zipped = compressible && headers.range === undefined && acceptsGzip(headers['accept-encoding']?.toString());
   const etag = is_zipped ? plainTag.replace(/"$/, '-gzip"') : plainTag;
-  const common = {
-    ...own,
-    ETag: etag,
-    'Accept-Ranges': 'bytes',
-    ...(compressible ? { Vary: 'Accept-Encoding' } : {}),
-  };
-  if (headers['if-match'] !== undefined && !namesTag(given('if-match'), etag, 'strongly'))
+  if (headers['if-match'] !== undefined && !namesTag(headers['if-match'], etag, 'strongly'))
     throw new ApiError('precondition_failed', 'If-Match does not name this content', { ETag: etag });
-  if (namesTag(given('if-none-match'), etag, 'weakly')) return { status: 304, headers: common, stream: null };
+  const is_known = namesTag(headers['if-none-match'], etag, 'weakly');
 
   // Another tag in If-Range, or a date, means that the client has parts of another version; HEAD ignores ranges.
-  const is_part = method === 'GET' && (given('if-range') ?? etag).trim() === etag;
-  const range = is_part ? rangeOf(given('range') ?? '', size) : null;
+  const is_part = !is_known && method === 'GET' && (headers['if-range']?.toString() ?? etag).trim() === etag;
+  const range = is_part ? rangeOf(headers.range ?? '', size) : null;
   const { first, last } = range ?? { first: 0, last: size - 1 };
-  const content = async () => (method === 'HEAD' || size === 0 ? null : await open({ first, last }));
-  if (is_zipped) {
-    const plain = await content();
-    return {
-      status: 200,
-      headers: { ...common, 'Content-Type': media_type, 'Content-Encoding': 'gzip' },
-      // A failure of either stream destroys the other with its cause, and the sender of this one gets the error.
-      stream: plain === null ? null : pipeline(plain, createGzip(), () => {}),
-    };
-  }
-  const place = range === null ? {} : { 'Content-Range': `bytes ${first}-${last}/${size}` };
-  return {
-    status: range === null ? 200 : 206,
-    headers: { ...common, ...place, 'Content-Type': media_type, 'Content-Length': String(last - first + 1) },
-    stream: await content(),
-  };
+  const content = is_known || method === 'HEAD' || size === 0 ? null : await open({ first, last });
+  ctx.status = is_known ? 304 : range === null ? 200 : 206;
+  ctx.set({ ...own, ETag: etag, 'Accept-Ranges': 'bytes', ...(compressible ? { Vary: 'Accept-Encoding' } : {}) });
+  if (is_known) return;
+  // A failure of either stream destroys the other with its cause, and the sender of this one gets the error.
+  if (content !== null) ctx.body = is_zipped ? pipeline(content, createGzip(), () => {}) : content;
+  if (range !== null) ctx.set('Content-Range', `bytes ${first}-${last}/${size}`);
+  ctx.set(is_zipped ? { 'Content-Encoding': 'gzip' } : { 'Content-Length': String(last - first + 1) });
+  ctx.set('Content-Type', media_type);
 }
 
 /**

@@ -1,15 +1,9 @@
 import { basename } from 'node:path';
 import type { Manifest, PublishedFile } from '../../../schemas/manifest.ts';
-import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../../schemas/resources/tile-frame.ts';
+import { DAILY_CACHE_CONTROL, SCAN_CACHE_CONTROL } from '../../../schemas/resources/tile-frame.ts';
 import { scanTime } from '../../../schemas/time.ts';
-import { ApiError } from '../../http/errors.ts';
+import type { Headers } from '../../http/reply.ts';
 import type { Edition } from '../catalog.ts';
-import { type FileRequest, type FileResponse, fileResponse } from './response.ts';
-
-interface ArchiveRequest extends FileRequest {
-  /** As sent, without the query, not decoded. */
-  readonly path: string;
-}
 
 /** Path of a date's archive of one scan, below the tiles' address; the file name changes with the content. */
 export function scanTilesPath(date: string, tile_path: string): string {
@@ -71,46 +65,28 @@ export async function newestReflectivity(edition: Edition): Promise<Reflectivity
 const SCAN_PATH = /^\/tiles\/(scan|reflectivity)\/(\d{4}-\d{2}-\d{2})\/(\d{8}T\d{6}Z-[0-9a-f]+\.pmtiles)$/;
 const DAILY_PATH = /^\/tiles\/daily\/(\d{4}-\d{2}-\d{2})\.pmtiles$/;
 
-const CORS = {
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'ETag, Content-Range, Content-Length, Accept-Ranges, X-Data-Source, X-Request-Id',
-};
-
+/** A listed archive, and the headers of its answers. */
 interface Archive {
   readonly file: PublishedFile;
-  readonly manifest: Manifest;
-  readonly cache_control: string;
+  readonly headers: Headers;
 }
 
-/**
- * Response for a tile archive under `/tiles/`, without a key: whole or by range, with a strong tag made of its content. Only
- * archives that a manifest lists are served. Throws ApiError not_found, precondition_failed and range_not_satisfiable,
- * DataUnavailable for a listed archive that is gone or was altered.
- */
-export async function archiveResponse(request: ArchiveRequest, edition: Edition): Promise<FileResponse> {
-  const archive = await archiveAt(request.path, edition);
-  if (archive === null) throw new ApiError('not_found', 'no such archive');
-
-  const { file, manifest, cache_control } = archive;
-  const headers = {
-    ...CORS,
-    'Cache-Control': cache_control,
-    'X-Data-Source': manifest.source,
-    // Public: shared caches may keep one copy for all clients.
-    Vary: 'Accept-Encoding',
-  };
-  const content = { bytes: file.bytes, etag: `"${file.sha256}"`, media_type: PMTILES_TYPE, headers };
-  return await fileResponse(request, content, (range) => edition.files.open(file, range));
-}
-
-/** The listed archive of a path, or null. An encoded path does not match. */
-async function archiveAt(path: string, edition: Edition): Promise<Archive | null> {
+/** The listed archive of a path under `/tiles/`; null for none. An encoded path does not match. */
+export async function archiveAt(path: string, edition: Edition): Promise<Archive | null> {
   const [, layer, scanDate, name] = SCAN_PATH.exec(path) ?? [];
   const [, date = scanDate] = DAILY_PATH.exec(path) ?? [];
   const manifest = date === undefined ? null : await edition.manifest(date);
   if (manifest === null) return null;
   const isAsked = (file: PublishedFile) => file.kind === `${layer}-tiles` && basename(file.path) === name;
   const file = layer === undefined ? dailyArchive(manifest) : manifest.files.find(isAsked);
-  const cache_control = layer === undefined ? DAILY_CACHE_CONTROL : SCAN_CACHE_CONTROL;
-  return file === undefined || file === null ? null : { file, manifest, cache_control };
+  if (file === undefined || file === null) return null;
+  const headers = {
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': 'ETag, Content-Range, Content-Length, Accept-Ranges, X-Data-Source, X-Request-Id',
+    'Cache-Control': layer === undefined ? DAILY_CACHE_CONTROL : SCAN_CACHE_CONTROL,
+    'X-Data-Source': manifest.source,
+    // Public: shared caches may keep one copy for all clients.
+    Vary: 'Accept-Encoding',
+  };
+  return { file, headers };
 }

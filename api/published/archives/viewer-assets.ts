@@ -10,29 +10,21 @@ import {
 } from '../../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { MM_PER_INCH } from '../../../schemas/units.ts';
+import { JSON_TYPE } from '../../http/reply.ts';
 import { streetLayers } from './basemap-style.ts';
 
 /** One file of the page, in memory. */
-export interface ViewerAsset {
+interface ViewerAsset {
   readonly type: string;
   readonly content: Buffer;
-}
-
-/** All files of the page, by name; no other name is served. */
-interface Assets {
-  /** Pages by the name of their file, with places to be filled. */
-  readonly pages: ReadonlyMap<PageName, string>;
-  readonly files: ReadonlyMap<string, ViewerAsset>;
-  /** Hash of all files: part of every address, so that the content at an address never changes. */
-  readonly version: string;
 }
 
 const OWN = new URL('../../viewer/', import.meta.url);
 const REFERENCE = new URL('../../../data/reference/', import.meta.url);
 /** What the map page finds places in. */
 const PLACES = ['places.json', 'zips.json'];
-const PAGES = ['index.html', 'account.html'] as const;
-export type PageName = (typeof PAGES)[number];
+/** The map, and the account of a key, by their paths. */
+const PAGES = { '/viewer': 'index.html', '/viewer/account': 'account.html' };
 
 /** MapLibre loads its worker from its own folder, so the files of a package keep their names. */
 const LIBRARIES: Readonly<Record<string, string>> = {
@@ -50,30 +42,37 @@ const TYPES: Readonly<Record<string, string>> = {
   '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.json': JSON_TYPE,
 };
-const JSON_TYPE = 'application/json; charset=utf-8';
 const VERSION_LETTERS = 16;
 /** Import of another module of the page. */
 const IMPORT = /(from '\.{1,2}\/[a-z/.-]+)\.ts'/g;
 
-/** Reads the pages' own files and those of its libraries, and makes its palette and the style of its street map. */
-export async function loadAssets(): Promise<Assets> {
+/**
+ * Reads the pages, with places to be filled, by their paths, and by its name every other file: own ones, those of libraries, the
+ * palette and the style of the street map. `version` is the hash of all of them: it is part of every address, so that the content
+ * at an address never changes.
+ */
+export async function loadAssets() {
   const own = await readdir(OWN, { recursive: true });
-  const plain = own.filter((name) => extname(name) in TYPES);
+  const plain = own.filter((name) => /\.(css|svg)$/.test(name));
   const modules = own.filter((name) => extname(name) === '.ts');
-  const files = new Map<string, ViewerAsset>([
+  const libraries = Object.entries(LIBRARIES);
+  const files = new Map([
     ...(await Promise.all(plain.map((name) => readAsset(name, new URL(name, OWN))))),
     ...(await Promise.all(modules.map(readModule))),
-    ...(await Promise.all(
-      Object.entries(LIBRARIES).map(([name, module]) => readAsset(name, new URL(import.meta.resolve(module)))),
-    )),
-    ...(await Promise.all(PLACES.map(readPlaces))),
-    ['tz-lookup.js', await zonesModule()],
-    ['palette.json', jsonAsset({ ...palette('light'), dark: palette('dark') })],
-    ['streets.json', jsonAsset({ light: streetLayers('light'), dark: streetLayers('dark') })],
+    ...(await Promise.all(libraries.map(([name, module]) => readAsset(name, new URL(import.meta.resolve(module)))))),
+    ...(await Promise.all(PLACES.map((name) => readAsset(name, new URL(name, REFERENCE))))),
+    ['tz-lookup.js', await zonesModule()] as const,
+    ['palette.json', jsonAsset({ ...palette('light'), dark: palette('dark') })] as const,
+    ['streets.json', jsonAsset({ light: streetLayers('light'), dark: streetLayers('dark') })] as const,
   ]);
-  const pages = new Map(await Promise.all(PAGES.map(readPage)));
-  return { pages, files, version: versionOf(pages, files) };
+  const pages = new Map<string, string>();
+  for (const [path, name] of Object.entries(PAGES)) pages.set(path, await readFile(new URL(name, OWN), 'utf8'));
+  const hash = createHash('sha256');
+  for (const page of pages.values()) hash.update(page);
+  for (const [name, { content }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(name).update(content);
+  return { pages, files, version: hash.digest('hex').slice(0, VERSION_LETTERS) };
 }
 
 /** Colours and bounds of sizes and reflectivity, smallest first, and colours of the base map. */
@@ -90,30 +89,17 @@ function palette(scheme: Scheme) {
   };
 }
 
-async function readPage(name: PageName): Promise<[PageName, string]> {
-  return [name, await readFile(new URL(name, OWN), 'utf8')];
-}
-
 async function readAsset(name: string, from: URL): Promise<[string, ViewerAsset]> {
   return [name, { type: TYPES[extname(name)] as string, content: await readFile(from) }];
 }
 
-async function readPlaces(name: string): Promise<[string, ViewerAsset]> {
-  return [name, { type: JSON_TYPE, content: await readFile(new URL(name, REFERENCE)) }];
-}
-
 /** A module as JavaScript: white space replaces its types, and its imports name the `.js` addresses. */
 async function readModule(name: string): Promise<[string, ViewerAsset]> {
-  const content = Buffer.from(await strippedModule(new URL(name, OWN)));
-  return [name.replace(/\.ts$/, '.js'), { type: TYPES['.js'] as string, content }];
-}
-
-/** A TypeScript module as JavaScript for a browser. */
-export async function strippedModule(from: URL): Promise<string> {
   // Loaded on the first visit only: 3.7 MB of WebAssembly, the same that Node runs TypeScript with.
   const { transformSync } = await import('amaro');
-  const { code } = transformSync(await readFile(from, 'utf8'), { mode: 'strip-only' });
-  return code.replaceAll(IMPORT, "$1.js'");
+  const { code } = transformSync(await readFile(new URL(name, OWN), 'utf8'), { mode: 'strip-only' });
+  const content = Buffer.from(code.replaceAll(IMPORT, "$1.js'"));
+  return [name.replace(/\.ts$/, '.js'), { type: TYPES['.js'] as string, content }];
 }
 
 /** The table of time zones by place: its package has no module, but one function. */
@@ -124,11 +110,4 @@ async function zonesModule(): Promise<ViewerAsset> {
 
 function jsonAsset(value: object): ViewerAsset {
   return { type: JSON_TYPE, content: Buffer.from(JSON.stringify(value)) };
-}
-
-function versionOf(pages: ReadonlyMap<string, string>, files: ReadonlyMap<string, ViewerAsset>): string {
-  const hash = createHash('sha256');
-  for (const page of pages.values()) hash.update(page);
-  for (const [name, { content }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(name).update(content);
-  return hash.digest('hex').slice(0, VERSION_LETTERS);
 }

@@ -2,27 +2,31 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { VectorTile } from '@mapbox/vector-tile';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { PbfReader } from 'pbf';
 import { PMTiles } from 'pmtiles';
 import { SettingsError } from '../../../api/config.ts';
 import { openStreets } from '../../../api/published/archives/basemap-streets.ts';
-import { openViewer } from '../../../api/published/archives/viewer.ts';
+import { viewerPages } from '../../../api/routes/viewer.ts';
 import { scratch } from '../../support/data/world.ts';
 import { startServe } from '../../support/service/serve-child.ts';
+import { startService } from '../../support/service/service.ts';
 
 const newFolder = () => mkdtempSync(join(tmpdir(), 'hail-basemap-'));
-const page = async (streets: string | null, tiles_url: string | null = null) => {
-  const viewer = openViewer('http://127.0.0.1:8080/v1', {
-    streets: await openStreets(streets),
-    tiles_url,
+/** The page of a service with a street map and a store of archives, whose other paths `ask` reads. */
+async function open(t: ExecutionContext, streets: string | null, tiles_url: string | null = null) {
+  const options = { streets: await openStreets(streets), tiles_url };
+  const service = await startService({
+    endpoints: [],
+    data_root: newFolder(),
+    public_routes: () => [viewerPages('https://hail.example/service/v1', options)],
   });
-  const { headers, body } = await viewer.respond({ method: 'GET', path: '/viewer', headers: {} });
-  return { viewer, policy: headers['Content-Security-Policy'] ?? '', html: String(body) };
-};
+  t.teardown(service.close);
+  const ask = (path: string, headers = {}) => fetch(`${service.url}${path.replace('/service', '')}`, { headers });
+  const page = await ask('/viewer');
+  return { ask, policy: page.headers.get('content-security-policy') ?? '', html: await page.text() };
+}
 const metaOf = (html: string, name: string) => new RegExp(`<meta name="${name}" content="([^"]*)"`).exec(html)?.[1];
 
 /** Names in a layer of a tile. */
@@ -66,37 +70,36 @@ test('the base map is read by range: towns and counties come with their zooms', 
 });
 
 test('an archive is public, answered by range for good, and found under its own name only', async (t) => {
-  const { viewer, html } = await page(null);
+  const { ask, html } = await open(t, null);
   const path = metaOf(html, 'hail-ground') ?? '';
-  const ask = (range: string) => viewer.respond({ method: 'GET', path, headers: { range } });
-  const { status, headers, body } = await ask('bytes=0-6');
-  t.is(status, 206);
-  t.is(String(await buffer(body as Readable)), 'PMTiles');
-  t.is(headers['Cache-Control'], 'public, max-age=31536000, immutable');
-  t.regex(headers['Content-Range'] ?? '', /^bytes 0-6\/\d{7}$/);
-  await t.throwsAsync(ask('bytes=99999999-'), { message: /behind the end/ });
-  const other = path.replace(/-[0-9a-f]{4}/, '-0000');
-  await t.throwsAsync(viewer.respond({ method: 'GET', path: other, headers: {} }), { message: /no such file/ });
+  const part = await ask(path, { range: 'bytes=0-6' });
+  t.is(part.status, 206);
+  t.is(await part.text(), 'PMTiles');
+  t.is(part.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+  t.regex(part.headers.get('content-range') ?? '', /^bytes 0-6\/\d{7}$/);
+  t.is((await ask(path, { range: 'bytes=99999999-' })).status, 416);
+  t.is((await ask(path.replace(/-[0-9a-f]{4}/, '-0000'))).status, 404);
 });
 
-test('without a street map the page names none and connects to this service only', async (t) => {
-  const { html, policy } = await page(null);
-  t.is(metaOf(html, 'hail-streets'), '');
-  t.true(policy.includes("connect-src 'self' http://127.0.0.1:8080;"));
-  t.true(html.includes('Map: US Census, Natural Earth, GeoNames (CC BY 4.0)'));
-});
-
-test('a street map elsewhere opens the policy for its origin alone', async (t) => {
-  const { html, policy } = await page('https://maps.example.com/us.pmtiles?a=1&b=2');
-  t.is(metaOf(html, 'hail-streets'), 'https://maps.example.com/us.pmtiles?a=1&amp;b=2');
-  t.true(policy.includes("connect-src 'self' http://127.0.0.1:8080 https://maps.example.com;"));
-  t.true(html.includes('Map: © OpenStreetMap contributors, Protomaps'));
-});
-
-test('a public store of tile archives opens the policy for its origin alone', async (t) => {
-  const { policy } = await page(null, 'https://tiles.example.com/hail/data');
-  t.true(policy.includes("connect-src 'self' http://127.0.0.1:8080 https://tiles.example.com;"));
-});
+for (const [what, streets, tiles_url, named, origins] of [
+  ['without a street map the page names none and connects', null, null, '', ''],
+  [
+    'a street map elsewhere opens the page',
+    'https://maps.example.com/us.pmtiles?a=1&b=2',
+    null,
+    'https://maps.example.com/us.pmtiles?a=1&amp;b=2',
+    ' https://maps.example.com',
+  ],
+  ['a store of archives opens the page', null, 'https://tiles.example.com/hail', '', ' https://tiles.example.com'],
+] as const)
+  test(`${what} to its own address and no other`, async (t) => {
+    const { html, policy } = await open(t, streets, tiles_url);
+    t.is(metaOf(html, 'hail-streets'), named);
+    t.is(metaOf(html, 'hail-api'), '/service/v1');
+    t.true(policy.includes(`connect-src 'self' https://hail.example${origins};`));
+    t.is(html.includes('Map: © OpenStreetMap contributors, Protomaps'), streets !== null);
+    t.true(html.includes('src="/service/viewer/assets/'));
+  });
 
 test('a street map that is missing or no archive is refused with what was found', async (t) => {
   const instanceOf = SettingsError;

@@ -15,7 +15,7 @@ import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import { companionFields, type DayMax, type Detection, detections } from '../../../schemas/tables/radar.ts';
+import { type DayMax, type Detection, detections } from '../../../schemas/tables/radar.ts';
 import { draw } from '../../support/data/draw.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
@@ -34,7 +34,7 @@ import {
 /** The evening while it runs, and the same once it is over and joined into its month. */
 const RUNNING = mkdtempSync(join(SCRATCH, 'hail-history-'));
 const CLOSED = mkdtempSync(join(SCRATCH, 'hail-history-'));
-const WHOLE = { first: '2026-05-01', last: '2026-05-02', min_size_mm: 10, limit: 200, products: true };
+const WHOLE = { first: '2026-05-01', last: '2026-05-02', min_size_mm: 10, limit: 200 };
 
 test.before(async () => {
   const scans = await midnight();
@@ -168,8 +168,6 @@ test('confidence and products are those of the largest detection', async (t) => 
     const day = days.find((one) => one.storm_date === storm_date);
     t.like(day, { max_mm: largest.estimated_size_mm, distance_km: 0, max_time: largest.scan_time });
     t.like(day, { confidence: largest.confidence, posh_pct: largest.posh_pct, vil_kg_m2: largest.vil_kg_m2 });
-    const [without] = await ask({ ...WHOLE, lat, lon, radius_km: 1, products: false });
-    t.like(without, { posh_pct: null, vil_kg_m2: null });
   });
 });
 
@@ -259,7 +257,6 @@ test('questions at random are answered alike from rows, from files and from memo
     last: random() < 0.5 ? '2026-05-02' : '2026-05-01',
     min_size_mm: random() < 0.5 ? 10 : 58,
     limit: random() < 0.5 ? 200 : 2,
-    products: random() < 0.5,
   }));
   const expected = asked.map((question) => fromRows(rows, question));
   t.true(expected.flat().length > 80, `${expected.flat().length} days are compared`);
@@ -279,10 +276,7 @@ function fromRows(rows: readonly DayMax[], question: HistoryQuestion): DayHail[]
     .map(([largest]) => {
       const { row, distance_km } = largest as (typeof near)[0];
       const { row: r, col, interpolated, first_detected, last_detected, detection_scans, severe_scans, ...day } = row;
-      const absent = question.products
-        ? {}
-        : Object.fromEntries(Object.keys(companionFields).map((name) => [name, null]));
-      return { ...day, distance_km, ...absent } as DayHail;
+      return { ...day, distance_km } as DayHail;
     })
     .sort((a, b) => (a.storm_date < b.storm_date ? 1 : -1))
     .slice(0, question.limit);
@@ -361,27 +355,4 @@ test('events of running dates are those the pipeline derives from the whole', as
     published as never,
   );
   t.is(published.length, 2);
-});
-
-test('a swath is worked out once for all who ask it, and again for another question', async (t) => {
-  const { edition, engine } = await runningRoot(t);
-  const ask = (simplify_m: number) =>
-    swathOf(engine, edition, { date: '2026-05-01', region: CONUS, min_size_mm: 19, simplify_m });
-  const [one, same, other] = await Promise.all([ask(500), ask(500), ask(501)]);
-  t.is(one, same);
-  t.not(one, other);
-  t.is(await ask(500), one);
-});
-
-test('a swath that failed is worked out again', async (t) => {
-  const { edition, engine } = await runningRoot(t);
-  let failures = 1;
-  const flaky = {
-    ...engine,
-    rows: <Row>(...given: Parameters<typeof engine.rows>) =>
-      failures-- > 0 ? Promise.reject(new Error('the disk is away')) : engine.rows<Row>(...given),
-  };
-  const ask = () => swathOf(flaky, edition, { date: '2026-05-01', region: CONUS, min_size_mm: 19, simplify_m: 500 });
-  await t.throwsAsync(ask, { message: 'the disk is away' });
-  t.true((await ask()).tiers.length > 0);
 });

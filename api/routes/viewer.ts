@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
+import { ApiError } from '../http/errors.ts';
+import type { MapArchive, Streets } from '../published/archives/basemap-streets.ts';
+import { serveFile } from '../published/archives/response.ts';
+import { loadAssets } from '../published/archives/viewer-assets.ts';
+import { openPart } from '../published/data-root.ts';
+import { type PublicRoute, serveDocument } from '../server/public.ts';
+import type { Middleware } from '../server/state.ts';
+
+/** What the map page shows, to whom. */
+export interface ViewerOptions {
+  /** Who may open the map: callers with a key, or anyone. */
+  readonly access?: 'key' | 'public';
+  /** Street map of the operator. */
+  readonly streets?: Streets | null;
+  /** Public address of the store that tile archives are loaded from. */
+  readonly tiles_url?: string | null;
+}
+
+const GROUND = fileURLToPath(new URL('../../data/reference/ground.pmtiles', import.meta.url));
+const NAME_LETTERS = 16;
+const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable', 'X-Content-Type-Options': 'nosniff' };
+/** The only inline script of the page: it maps library names to addresses. */
+const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/;
+
+const GROUND_SOURCES = 'US Census, Natural Earth, GeoNames (CC BY 4.0)';
+const STREETS_SOURCES = '© OpenStreetMap contributors, Protomaps';
+
+/**
+ * GET /viewer and the paths below it, for a service with this public address, ending in `/v1`. Files are read on the first request.
+ * Browsers revalidate the page on each visit; all other files are immutable, because their address contains the hash of all files.
+ */
+export function viewerPages(base_url: string, options: ViewerOptions): PublicRoute {
+  let opened: ReturnType<typeof openSite> | null = null;
+  return {
+    path: '/viewer{/*rest}',
+    handler: async (ctx, next) => {
+      opened ??= openSite(new URL(base_url), options).catch((error: unknown) => {
+        opened = null;
+        throw error;
+      });
+      const serve = (await opened).get(ctx.state.path);
+      if (serve === undefined) throw new ApiError('not_found', 'no such file of the viewer');
+      await serve(ctx, next);
+    },
+  };
+}
+
+/** Every page, file and archive of the map by its path. */
+async function openSite(
+  base: URL,
+  { access = 'key', streets = null, tiles_url = null }: ViewerOptions,
+): Promise<ReadonlyMap<string, Middleware>> {
+  const assets = await loadAssets();
+  const ground = await openGround();
+  const [streets_url, streets_file] =
+    streets === null ? ['', null] : 'address' in streets ? [streets.address, null] : ['', streets.file];
+  const addresses = [streets_url, tiles_url ?? ''].filter((one) => one !== '');
+  const origins = new Set([base.origin, ...addresses.map((one) => new URL(one).origin)]);
+  const prefix = base.pathname.replace(/\/v1\/?$/, '');
+  const assetsPath = `/viewer/assets/${assets.version}`;
+  const archivePath = ({ name }: MapArchive) => `/viewer/basemap/${name}`;
+  const values = {
+    api: `${prefix}/v1`,
+    access,
+    assets: `${prefix}${assetsPath}`,
+    map: `${prefix}/viewer`,
+    ground: `${prefix}${archivePath(ground)}`,
+    streets: streets_file === null ? streets_url : `${prefix}${archivePath(streets_file)}`,
+    map_sources: streets === null ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
+  };
+  const pages = [...assets.pages].map(([path, page]): [string, Middleware] => {
+    const html = fill(page, values);
+    const headers = {
+      'Cache-Control': 'no-cache',
+      'Content-Security-Policy': contentPolicy(origins, html),
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+    };
+    return [path, serveDocument('text/html; charset=utf-8', html, headers)];
+  });
+  const fileHeaders = { ...IMMUTABLE, 'Content-Security-Policy': contentPolicy(origins, '') };
+  const files = [...assets.files].map(([name, { type, content }]): [string, Middleware] => [
+    `${assetsPath}/${name}`,
+    serveDocument(type, content, fileHeaders),
+  ]);
+  const archives = [ground, ...(streets_file === null ? [] : [streets_file])];
+  return new Map([...pages, ...files, ...archives.map((one) => [archivePath(one), serveArchive(one)] as const)]);
+}
+
+/** The base map of the installation, named by its content: services behind one address name it alike. */
+async function openGround(): Promise<MapArchive> {
+  const content = await readFile(GROUND);
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, NAME_LETTERS);
+  return { name: `ground-${hash}.pmtiles`, path: GROUND, bytes: content.length };
+}
+
+/** An archive of the base map, whole or by range. */
+function serveArchive({ name, path, bytes }: MapArchive): Middleware {
+  const etag = `"${name.replace('.pmtiles', '')}"`;
+  const wrongSize = (size: number) => new Error(`${path} has ${size} bytes, expected ${bytes} as when it was opened`);
+  return async (ctx) => {
+    const content = { bytes, etag, media_type: PMTILES_TYPE, headers: IMMUTABLE };
+    await serveFile(ctx, content, (range) => openPart(path, bytes, range, wrongSize));
+  };
+}
+
+function fill(page: string, values: Readonly<Record<string, string>>): string {
+  return page.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined)
+      throw new Error(`page of the viewer asks for '${name}', expected one of ${Object.keys(values)}`);
+    return value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  });
+}
+
+/**
+ * Content-Security-Policy: own scripts and styles only, the import map by its hash, archives at the public address
+ * and at the addresses of a street map and of the store. MapLibre draws images from `data:` and `blob:`.
+ */
+function contentPolicy(origins: ReadonlySet<string>, page: string): string {
+  const importMap = IMPORT_MAP.exec(page)?.[1] ?? '';
+  const hash = createHash('sha256').update(importMap).digest('base64');
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${hash}'`,
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    `connect-src ${["'self'", ...origins].join(' ')}`,
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
