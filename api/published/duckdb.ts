@@ -192,7 +192,8 @@ function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>): Q
 
 /** Values of a vector of DOUBLE. */
 function numbersIn(vector: DuckDBVector): Float64Array {
-  if (!(vector instanceof DuckDBDoubleVector)) throw new TypeError(`a streamed column is ${vector.type}, expected DOUBLE`);
+  if (!(vector instanceof DuckDBDoubleVector))
+    throw new TypeError(`a streamed column is ${vector.type}, expected DOUBLE`);
   return Float64Array.from({ length: vector.itemCount }, (_, index) => vector.getItem(index) ?? Number.NaN);
 }
 

@@ -88,7 +88,9 @@ async function snapshotOf(store: Pick<DataRoot, 'bytes'>, files: Edition['live']
   const places = placesOf(detectionRows);
   await yieldToEventLoop();
   const storms = stormsOf(trackRows);
-  const times = [detectionRows.column('scan_time'), trackRows.column('scan_time')].flatMap((all) => [...new Set(Array.from(all))]);
+  const times = [detectionRows.column('scan_time'), trackRows.column('scan_time')].flatMap((all) => [
+    ...new Set(Array.from(all)),
+  ]);
   const scanTimes = times.sort((a, b) => a - b);
   const byTrack = new Map(storms.map((storm) => [storm.seen.track_id, storm]));
   const cellAt = groupBy(cellRows, (index) => cellKey(cellRows, index));

@@ -10,12 +10,7 @@ import type { PixelWindow } from '../rules/pixel-distance.ts';
 import { FILES } from './sql.ts';
 
 /** Facts of a pixel's geohash5 place on a date: neighbours share them. */
-const PLACE_COLUMNS = [
-  'place_first_detected',
-  'place_last_detected',
-  'place_scans',
-  'place_duration_min',
-] as const;
+const PLACE_COLUMNS = ['place_first_detected', 'place_last_detected', 'place_scans', 'place_duration_min'] as const;
 export const COMPANION_COLUMNS = Object.keys(companionFields) as (keyof typeof companionFields)[];
 const DAY_MAX_COLUMNS = [...PLACE_COLUMNS, 'day', 'max_mm', 'max_time', 'confidence', ...COMPANION_COLUMNS] as const;
 export type DayMaxColumn = (typeof DAY_MAX_COLUMNS)[number];

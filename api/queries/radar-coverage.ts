@@ -117,7 +117,11 @@ interface SeenOn {
 }
 
 /** Coverage of a date where a point lies; null where its scans are not known. */
-function seenOn({ date, scans, isRunning, ...span }: ScanDate, point: Position, before: LastScan | null): SeenOn | null {
+function seenOn(
+  { date, scans, isRunning, ...span }: ScanDate,
+  point: Position,
+  before: LastScan | null,
+): SeenOn | null {
   const { times, grids, patches } = scans;
   if (times.length === 0) return null;
   const inside = grids.map((grid) => isInside(point, grid));
@@ -155,8 +159,16 @@ async function scansOf(
   });
   const unread = wanted.filter(({ known }) => known === undefined);
   const [scansBy, patchesBy] = await Promise.all([
-    readByDay<ScanColumn>(engine, FRAMES_SQL, unread.flatMap(({ scans }) => scans)),
-    readByDay<PatchColumn>(engine, PATCHES_SQL, unread.flatMap(({ patches }) => patches)),
+    readByDay<ScanColumn>(
+      engine,
+      FRAMES_SQL,
+      unread.flatMap(({ scans }) => scans),
+    ),
+    readByDay<PatchColumn>(
+      engine,
+      PATCHES_SQL,
+      unread.flatMap(({ patches }) => patches),
+    ),
   ]);
   return wanted.map(({ day, key, known }) => {
     const scans = known ?? dateScansOf(scansBy.get(day), patchesOf(patchesBy.get(day)));

@@ -33,9 +33,13 @@ export async function trackHistory(
   date: string | null,
 ): Promise<TrackHistory | null> {
   const pointsOn = (dates: readonly string[]): Promise<TrackPoint[]> =>
-    readTable(engine, tracks, edition.paths(tracks.name, dates), "WHERE track_id = $2 AND state = 'tracked' ORDER BY scan_time", [
-      track_id,
-    ]);
+    readTable(
+      engine,
+      tracks,
+      edition.paths(tracks.name, dates),
+      "WHERE track_id = $2 AND state = 'tracked' ORDER BY scan_time",
+      [track_id],
+    );
   const selected = await pointsOn(date === null ? birthDates(edition, track_id) : [date]);
   const [seen, last] = [selected[0], selected.at(-1)];
   if (seen === undefined || last === undefined) return null;

@@ -210,3 +210,6 @@ function alertOf(record: AlertRecord): Alert {
     track_id,
   };
 }
+
+/** In the order of the documentation. */
+export const ALERT_ENDPOINTS = [listAlerts, createAlert, getAlert, updateAlert, deleteAlert];

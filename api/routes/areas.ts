@@ -254,3 +254,6 @@ function resourceOf({ ring: _, geometry_at: __, point, ...area }: Area): Monitor
     point: point === null ? null : { lat: rounded(point.lat, 5), lng: rounded(point.lon, 5) },
   };
 }
+
+/** In the order of the documentation. */
+export const AREA_ENDPOINTS = [createArea, listAreas, getArea, getAreaGeometry, updateArea, deleteArea];

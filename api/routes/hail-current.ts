@@ -105,7 +105,14 @@ export const getHailCurrentBatch = readEndpoint({
   plan: ({ query: { estimate }, now_ms, edition }) => ({
     dates: estimate ? [] : edition.liveDates(lookbackStart(now_ms)),
   }),
-  answer: async ({ query: { estimate }, body: { locations }, caller, now_ms, edition, services: { live, records } }) => ({
+  answer: async ({
+    query: { estimate },
+    body: { locations },
+    caller,
+    now_ms,
+    edition,
+    services: { live, records },
+  }) => ({
     body: estimate
       ? await batchEstimate(locations.length, records.reader, caller, now_ms)
       : batchAnswer(live.snapshot(edition), locations, now_ms),
@@ -148,7 +155,11 @@ function batchAnswer(snapshot: LiveSnapshot, locations: HailBatchRequest['locati
   };
 }
 
-function hailAround(snapshot: LiveSnapshot, circle: Position & { readonly radius_km: number }, since_ms: number): PlaceHail[] {
+function hailAround(
+  snapshot: LiveSnapshot,
+  circle: Position & { readonly radius_km: number },
+  since_ms: number,
+): PlaceHail[] {
   const sizes = snapshot.detections.column('estimated_size_mm');
   return snapshot.placesWithin(circle, circle.radius_km, since_ms).map((found) => placeHail(found, sizes, since_ms));
 }

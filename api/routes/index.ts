@@ -1,6 +1,6 @@
 import type { Endpoint } from '../server/endpoint.ts';
-import { createAlert, deleteAlert, getAlert, listAlerts, updateAlert } from './alerts.ts';
-import { createArea, deleteArea, getArea, getAreaGeometry, listAreas, updateArea } from './areas.ts';
+import { ALERT_ENDPOINTS } from './alerts.ts';
+import { AREA_ENDPOINTS } from './areas.ts';
 import { getCoverage } from './coverage.ts';
 import { listEvents } from './events.ts';
 import { getHailCurrent, getHailCurrentBatch } from './hail-current.ts';
@@ -11,25 +11,16 @@ import { getHailOutlook } from './hail-outlook.ts';
 import { getHailRisk } from './hail-risk.ts';
 import { getHailSwaths } from './hail-swaths.ts';
 import { getHealth } from './health.ts';
-import { createExport, createReport, getExport, getReport } from './jobs.ts';
+import { JOB_ENDPOINTS } from './jobs.ts';
 import { listOutlooks } from './outlooks-spc.ts';
 import { getPortfolioImpacts } from './portfolio-impacts.ts';
-import { createLocations, deleteLocation, listLocations } from './portfolio-locations.ts';
+import { LOCATION_ENDPOINTS } from './portfolio-locations.ts';
 import { getStorm, listStorms } from './storms.ts';
 import { getDailyTiles, getScanTiles } from './tiles.ts';
 import { exportUsage, getUsage } from './usage.ts';
 import { createVerification } from './verify.ts';
 import { listWarnings } from './warnings.ts';
-import {
-  createWebhook,
-  deleteWebhook,
-  getWebhook,
-  listAttempts,
-  listWebhooks,
-  redeliver,
-  testWebhook,
-  updateWebhook,
-} from './webhooks.ts';
+import { WEBHOOK_ENDPOINTS } from './webhooks.ts';
 
 /** Endpoints of the map that HAIL_VIEWER=public opens to callers without a key. */
 export const GUEST_ENDPOINTS: readonly Endpoint[] = [getScanTiles, getDailyTiles, listEvents];
@@ -53,33 +44,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
   listOutlooks,
   listWarnings,
   createVerification,
-  createReport,
-  getReport,
-  createExport,
-  getExport,
-  listAlerts,
-  createAlert,
-  getAlert,
-  updateAlert,
-  deleteAlert,
-  createLocations,
-  listLocations,
-  deleteLocation,
+  ...JOB_ENDPOINTS,
+  ...ALERT_ENDPOINTS,
+  ...LOCATION_ENDPOINTS,
   getPortfolioImpacts,
-  createArea,
-  listAreas,
-  getArea,
-  getAreaGeometry,
-  updateArea,
-  deleteArea,
-  createWebhook,
-  listWebhooks,
-  getWebhook,
-  updateWebhook,
-  deleteWebhook,
-  testWebhook,
-  listAttempts,
-  redeliver,
+  ...AREA_ENDPOINTS,
+  ...WEBHOOK_ENDPOINTS,
   getUsage,
   exportUsage,
   getHealth,

@@ -154,3 +154,6 @@ export const getExport = readEndpoint({
     };
   },
 });
+
+/** In the order of the documentation. */
+export const JOB_ENDPOINTS = [createReport, getReport, createExport, getExport];

@@ -50,7 +50,7 @@ export const getPortfolioImpacts = readEndpoint({
     const locations = await allLocations(records.reader, caller.business_id);
     const paths = edition.paths(dayMax.name, dates, { min_size_mm: DETECTION_MIN_MM });
     const [pixels, radar] = await Promise.all([
-      readHailPixels(engine, paths, date, locations),
+      readHailPixels(engine, paths, date),
       radarCoverage(engine, edition, date, date, storm_day_start_hour),
     ]);
     const impacts = await findImpacts(locations, pixels);

@@ -125,3 +125,6 @@ function idsAsked(inQuery: readonly string[], inBody: readonly string[] | undefi
 function resourceOf({ lat, lon, tags, ...rest }: LocationRecord): PortfolioLocation {
   return { ...rest, lat: rounded(lat, 5), lon: rounded(lon, 5), tags: [...tags] };
 }
+
+/** In the order of the documentation. */
+export const LOCATION_ENDPOINTS = [createLocations, listLocations, deleteLocation];

@@ -1,12 +1,7 @@
 import { z } from 'zod';
 import { DETAILS } from '../../schemas/resources/fields.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
-import {
-  GET_STORM_EXAMPLE,
-  LIST_STORMS_EXAMPLE,
-  Storms,
-  StormTrack,
-} from '../../schemas/resources/storm.ts';
+import { GET_STORM_EXAMPLE, LIST_STORMS_EXAMPLE, Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -60,7 +55,9 @@ export const listStorms = readEndpoint({
       },
       cells: storms.map(({ item: { seen }, distance_km }) => ({
         ...stormCell(seen, distance_km),
-        ...(detail === 'advanced' ? { radar_signals: signalsOf(snapshot.cell(seen.scan_time, seen.cell_index), seen) } : {}),
+        ...(detail === 'advanced'
+          ? { radar_signals: signalsOf(snapshot.cell(seen.scan_time, seen.cell_index), seen) }
+          : {}),
       })),
       note: storms.length > 0 ? null : noteOf(hailWithoutStorm(snapshot, near, hailNow(snapshot, near))),
       query: {

@@ -77,7 +77,10 @@ export const getScanTiles = readEndpoint({
           cache_control: SCAN_CACHE_CONTROL,
           max_prob: rounded(max_prob, 3),
           max_size_mm: rounded(max_size_mm, 1),
-          storms: Storms.parse(JSON.parse(storms)).map(({ mm, ...at }) => ({ ...roundedPosition(at), mm: rounded(mm, 1) })),
+          storms: Storms.parse(JSON.parse(storms)).map(({ mm, ...at }) => ({
+            ...roundedPosition(at),
+            mm: rounded(mm, 1),
+          })),
         })),
         note: noteOf(edition.provenanceOf(dates)),
       },

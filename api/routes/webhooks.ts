@@ -364,3 +364,9 @@ function deliveryResource(record: Attempt): Delivery {
     created_at,
   };
 }
+
+/** In the order of the documentation. */
+export const WEBHOOK_ENDPOINTS = [
+  ...[createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook],
+  ...[testWebhook, listAttempts, redeliver],
+];

@@ -232,7 +232,11 @@ test('a table without dates is in the edition, also before the first scan, and i
   await publishBlockage(root, raysOfKtlx([{ tilt_deg: 0.5, distance_km: 9, blocked: 1 }], 0, 0));
   await catalog.refresh();
   t.is(new Set([none, first, version()]).size, 3);
-  t.is((await open(t, root, 12)).edition().paths('blockage', [layout.staticPartition]).length, 1, 'at any start of the day');
+  t.is(
+    (await open(t, root, 12)).edition().paths('blockage', [layout.staticPartition]).length,
+    1,
+    'at any start of the day',
+  );
 });
 
 for (const [what, lose] of [

@@ -5,7 +5,6 @@ import type { Forecast } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { centreOf, forecastRows, publishForecast } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
-import { creditsOf, openAccount } from '../support/service/account.ts';
 import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import type { RunningService } from '../support/service/service.ts';
@@ -265,7 +264,7 @@ test('GET /v1/hail/forecast keeps its tag until an hour is over or another run i
   t.is((await ask(service)).model.run_time, timestamp(Date.parse('2026-05-01T20:00:00Z')));
 });
 
-const refusing = declareRefusals(getHailForecast, NOW_MS, [
+declareRefusals(getHailForecast, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',

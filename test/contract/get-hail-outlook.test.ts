@@ -6,7 +6,6 @@ import { HailOutlook } from '../../schemas/resources/outlook.ts';
 import type { Outlook } from '../../schemas/tables/forecast.ts';
 import { centreOf, HOURLY_PCT, outlookRows, publishOutlook } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
-import { creditsOf, openAccount } from '../support/service/account.ts';
 import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import type { RunningService } from '../support/service/service.ts';
@@ -226,7 +225,7 @@ test('GET /v1/hail/outlook keeps its tag until a day is over or another outlook 
   t.like(await ask(service), { outlook: { 0: { day: 1, forecast_date: '2026-05-02' } } });
 });
 
-const refusing = declareRefusals(getHailOutlook, NOW_MS, [
+declareRefusals(getHailOutlook, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',

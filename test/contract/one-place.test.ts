@@ -3,6 +3,7 @@ import pino from 'pino';
 import type { z } from 'zod';
 import { type Alert, recentAlerts } from '../../api/alerts/alerts.ts';
 import { createWatch, watchPartsOf } from '../../api/alerts/watch.ts';
+import { ALERT_ENDPOINTS } from '../../api/routes/alerts.ts';
 import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
 import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
 import { listStorms } from '../../api/routes/storms.ts';
@@ -15,7 +16,7 @@ import { Nowcast } from '../../schemas/resources/nowcast.ts';
 import { Storms } from '../../schemas/resources/storm.ts';
 import { type Blob, drawnScan } from '../support/data/drawn-scans.ts';
 import { ingest, onRoot, scratch } from '../support/data/world.ts';
-import { ALERT_ENDPOINTS, sending, subscribe } from '../support/service/alerts.ts';
+import { sending, subscribe } from '../support/service/alerts.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { receivers } from '../support/service/webhooks.ts';
 

@@ -16,8 +16,8 @@ import { archives } from '../../api/routes/public-pages.ts';
 import { getStorm, listStorms } from '../../api/routes/storms.ts';
 import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';
+import { WEBHOOK_ENDPOINTS } from '../../api/routes/webhooks.ts';
 import { telemetryOf } from '../../api/server/answer.ts';
-import { openEngine, sqlText } from '../../pipeline/duckdb.ts';
 import { neverPolled, writeFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { parseName, type SourceFile } from '../../pipeline/sources/names.ts';
@@ -48,7 +48,7 @@ import {
 import { faultsOf } from '../support/kill/killed.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
-import { happen, makeWebhook, receivers, WEBHOOK_ENDPOINTS } from '../support/service/webhooks.ts';
+import { happen, makeWebhook, receivers } from '../support/service/webhooks.ts';
 
 /** Products that scans take where they are given, with their category and number in the table of MRMS. */
 const OPTIONAL = {

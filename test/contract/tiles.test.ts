@@ -22,7 +22,6 @@ import {
   scansBetween,
   scratch,
 } from '../support/data/world.ts';
-import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
 const SCAN = '/v1/tiles/scan';

@@ -609,7 +609,7 @@ for (const [state, closed] of [
       const { lat, lon } = detections[(k * 7919) % detections.length] as Pixel;
       return { id: `${k}`, name: '', lat: lat + ((k % 7) - 3) * 0.0081, lon: lon + ((k % 5) - 2) * 0.0123 };
     });
-    const pixels = await readHailPixels(engine, edition.paths('day-max', [DATE]), DATE, locations);
+    const pixels = await readHailPixels(engine, edition.paths('day-max', [DATE]), DATE);
     const found = await findImpacts(locations, pixels);
     const expected = locations
       .map((location) => ({ location, slow: slowImpact(location.lat, location.lon, detections) }))
@@ -620,11 +620,3 @@ for (const [state, closed] of [
     );
     t.true(found.length > 20 && found.length < 60);
   });
-
-test('a date without files, and a portfolio without locations, have no hail', async (t) => {
-  const root = await publishedRoot(t, await midnight());
-  const engine = await openEngine(root);
-  t.teardown(() => engine.close());
-  t.is((await readHailPixels(engine, [], DATE, [{ lat: 36, lon: -97 }])).size, 0);
-  t.is((await readHailPixels(engine, ['gone.parquet'], DATE, [])).size, 0);
-});

@@ -14,6 +14,7 @@ import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/pla
 import { EARLIER_SAMPLES, earlierBodyOf } from '../../../api/legacy/events.ts';
 import { CommitFailed } from '../../../api/records/errors.ts';
 import type { NewTask } from '../../../api/records/tasks.ts';
+import { WEBHOOK_ENDPOINTS } from '../../../api/routes/webhooks.ts';
 import { addAttempt } from '../../../api/webhooks/attempts.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
@@ -37,7 +38,6 @@ import {
   runTasks,
   sending as sendingJson,
   startWebhookService,
-  WEBHOOK_ENDPOINTS,
   WEBHOOKS,
   type WebhookService,
 } from '../../support/service/webhooks.ts';

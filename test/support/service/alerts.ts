@@ -1,5 +1,5 @@
 import type { Alert } from '../../../api/alerts/alerts.ts';
-import { createAlert, deleteAlert, getAlert, listAlerts, updateAlert } from '../../../api/routes/alerts.ts';
+import { ALERT_ENDPOINTS } from '../../../api/routes/alerts.ts';
 import { newId } from '../../../schemas/ids.ts';
 import { instant } from '../../../schemas/time.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
@@ -7,7 +7,6 @@ import { RECEIVER, type Receivers, receivers } from './webhooks.ts';
 
 export const ALERTS = '/v1/alerts';
 export const SUBSCRIBE = `${ALERTS}/subscribe`;
-export const ALERT_ENDPOINTS = [listAlerts, createAlert, getAlert, updateAlert, deleteAlert];
 /** The least that makes a subscription. */
 export const CIRCLE = { lat: 35.4676, lon: -97.5164, webhook_url: RECEIVER } as const;
 

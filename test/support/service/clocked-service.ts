@@ -22,19 +22,16 @@ export async function serveAt(
   return Object.assign(service, { clock, data_root });
 }
 
-/** Declares that a GET endpoint refuses queries, before any data are read: the service holds none. Returns that service. */
-export function declareRefusals(endpoint: Endpoint, now_ms: number, queries: readonly string[]): () => RunningService {
-  let refusing: RunningService;
-  test.before(async () => {
-    refusing = await startService({ endpoints: [endpoint], now_ms });
+/** Declares that a GET endpoint refuses queries, before any data are read: the service holds none. */
+export function declareRefusals(endpoint: Endpoint, now_ms: number, queries: readonly string[]): void {
+  test(`GET ${endpoint.path} refuses values that it does not take, and charges nothing`, async (t) => {
+    const service = await startService({ endpoints: [endpoint], now_ms });
+    t.teardown(service.close);
+    for (const query of queries) {
+      const response = await service.call(`${endpoint.path}?${query}`);
+      t.is(response.status, 400, query);
+      t.like(await response.json(), { error: 'invalid_parameter' }, query);
+    }
+    t.is(await creditsUsed(service), 0);
   });
-  test.after.always(() => refusing.close());
-  for (const query of queries)
-    test(`GET ${endpoint.path} refuses '${query}' and charges nothing`, async (t) => {
-      const response = await refusing.call(`${endpoint.path}?${query}`);
-      t.is(response.status, 400);
-      t.like(await response.json(), { error: 'invalid_parameter' });
-      t.is(await creditsUsed(refusing), 0);
-    });
-  return () => refusing;
 }

@@ -5,14 +5,13 @@ import type { JobHandlers, JobToMake } from '../../../api/jobs/kinds.ts';
 import type { RunSettings } from '../../../api/jobs/run.ts';
 import { startJobs } from '../../../api/jobs/run.ts';
 import { files } from '../../../api/routes/files.ts';
-import { createExport, createReport, getExport, getReport } from '../../../api/routes/jobs.ts';
+import { JOB_ENDPOINTS } from '../../../api/routes/jobs.ts';
 import type { ExportParams } from '../../../schemas/resources/export-job.ts';
 import type { ReportRequest } from '../../../schemas/resources/report-job.ts';
 import { type RunningService, SERVICE_NOW_MS, type ServiceOptions, startService } from './service.ts';
 
 export const REPORTS = '/v1/verify/report';
 export const EXPORTS = '/v1/exports';
-export const JOB_ENDPOINTS = [createReport, getReport, createExport, getExport];
 /** Bodies that are accepted at the clock of a service without data. */
 export const REPORT_BODY = { lat: 35.22, lon: -97.44, date_start: '2026-04-01', date_end: '2026-05-01' };
 export const EXPORT_BODY = {

@@ -1,15 +1,6 @@
 import { z } from 'zod';
 import { MAIL_TASK, sendMail } from '../../../api/accounts/mail.ts';
-import {
-  createWebhook,
-  deleteWebhook,
-  getWebhook,
-  listAttempts,
-  listWebhooks,
-  redeliver,
-  testWebhook,
-  updateWebhook,
-} from '../../../api/routes/webhooks.ts';
+import { WEBHOOK_ENDPOINTS } from '../../../api/routes/webhooks.ts';
 import type { PostOutcome, WebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage } from '../../../api/webhooks/delivery-worker.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
@@ -17,16 +8,6 @@ import { EventBody, type EventType } from '../../../schemas/webhook-events.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
 
 export const WEBHOOKS = '/v1/webhooks';
-export const WEBHOOK_ENDPOINTS = [
-  createWebhook,
-  listWebhooks,
-  getWebhook,
-  updateWebhook,
-  deleteWebhook,
-  testWebhook,
-  listAttempts,
-  redeliver,
-];
 export const RECEIVER = 'https://hooks.example.com/hail';
 
 /** A delivery as a receiver sees it. */
