@@ -10,7 +10,6 @@ import {
   creditsUsed,
   IMPACTS,
   LOCATIONS,
-  locationsStored,
   PORTFOLIO,
   rows,
   sending,

@@ -69,11 +69,6 @@ export async function creditsUsed(service: RunningService): Promise<number> {
   return (await found.executeTakeFirst())?.used ?? 0;
 }
 
-/** How many locations the records hold, of all businesses. */
-export async function locationsStored({ records }: RunningService): Promise<number> {
-  return (await records.reader.selectFrom('portfolio_locations').select('id').execute()).length;
-}
-
 /** Changes the plan of the first business; to be done before its first call, since keys are remembered for a second. */
 export async function changePlan(service: RunningService, change: Partial<Tariff>): Promise<void> {
   const business = await firstBusiness(service);
