@@ -7,6 +7,7 @@ import type { PortfolioLocations } from '../../schemas/resources/portfolio-locat
 import { UPLOAD_ROWS_MAX } from '../../schemas/resources/portfolio-upload.ts';
 import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import {
+  changePlan,
   creditsUsed,
   IMPACTS,
   LOCATIONS,
