@@ -15,8 +15,6 @@ import { type HistoryMemory, openHistoryMemory } from './queries/history-memory.
 import { openSecrets, type Secrets } from './records/secrets.ts';
 import { openQueue, type Queue } from './records/tasks.ts';
 import { openWebhookClient, type WebhookClient } from './webhooks/client.ts';
-import { eventFormats } from './webhooks/current-format.ts';
-import type { EventFormat, EventFormats } from './webhooks/formats.ts';
 
 /** Everything that answers and jobs are made from; opened once at start, shared by all requests. */
 export interface Services {
@@ -46,8 +44,6 @@ export interface Services {
   readonly files_root: string;
   /** Work that outlives its request: deliveries, mail, reports, exports. */
   readonly queue: Queue;
-  /** Event formats that receivers may have. */
-  readonly formats: EventFormats;
   /** The one way out to addresses that others gave. */
   readonly webhookClient: WebhookClient;
   /** Encrypts the secrets that are stored. */
@@ -69,8 +65,6 @@ export interface ServicesConfig
     Pick<Services, 'base_url'> {
   /** Folder with the SQLite file of the records, their key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
-  /** Event formats in addition to the current one. */
-  readonly formats?: readonly EventFormat[];
   /** Counts what workers do; nothing is counted when left out. */
   readonly meter?: Meter;
 }
@@ -145,7 +139,6 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       records,
       limits,
       queue,
-      formats: eventFormats(config.formats ?? []),
       webhookClient: {
         ...webhookClient,
         validateUrl: async (url) => {

@@ -4,7 +4,7 @@ import { startWatch, watchPartsOf } from './alerts/watch.ts';
 import { makeExport } from './jobs/export.ts';
 import { makeReport } from './jobs/report.ts';
 import { startJobs } from './jobs/run.ts';
-import { OTHER_WORKERS } from './legacy/variants.ts';
+import { startRiskWatch } from './legacy/risk-watch.ts';
 import type { Services } from './services.ts';
 import { startDeliveryWorker } from './webhooks/delivery-worker.ts';
 
@@ -20,7 +20,7 @@ export interface Worker {
 export const WORKERS: readonly Worker[] = [
   { name: 'deliveries', start: startDeliveryWorker },
   { name: 'alerts', start: (services, log) => startWatch(watchPartsOf(services, log)) },
-  ...OTHER_WORKERS,
+  { name: 'risk scores', start: startRiskWatch },
   { name: 'jobs', start: (services, log) => startJobs(services, log, { report: makeReport, export: makeExport }) },
 ];
 

@@ -1,21 +1,17 @@
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
 import type { Store } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
 import { CLEAR_AFTER_MS } from '../rules/episodes.ts';
-
-export type Alert = Selectable<Database['alerts']>;
+import type { Alert } from '../webhooks/formats.ts';
 
 /** The fields of an open alert that decide which scans matter to it. */
 export type OpenAlert = Pick<Alert, 'location_id' | 'last_seen_at'>;
 
 /** Every open alert. */
 export async function openAlerts(rows: Kysely<Database>): Promise<readonly OpenAlert[]> {
-  return await rows
-    .selectFrom('alerts')
-    .select(['location_id', 'last_seen_at'])
-    .where('open_location', 'is not', null)
-    .execute();
+  const alerts = rows.selectFrom('alerts').select(['location_id', 'last_seen_at']);
+  return await alerts.where('open_location', 'is not', null).execute();
 }
 
 /** The last alerts of a subscription or area, newest first. */
@@ -61,12 +57,6 @@ export async function lockAlerts(
 
 export async function changeAlert(rows: Transaction<Database>, id: string, change: Partial<Alert>): Promise<void> {
   await rows.updateTable('alerts').set(change).where('id', '=', id).execute();
-}
-
-/** True when a process has matched a scan and raised its alerts. */
-export async function isMatched(rows: Kysely<Database>, scan_id: string): Promise<boolean> {
-  const found = rows.selectFrom('matched_scans').select('scan_id').where('scan_id', '=', scan_id);
-  return (await found.executeTakeFirst()) !== undefined;
 }
 
 /** Ids of the matched scans from `first` on. */

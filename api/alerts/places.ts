@@ -1,11 +1,12 @@
-import type { Kysely, Selectable } from 'kysely';
-import type { Bbox } from '../../schemas/geo/position.ts';
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { boxAround } from '../../schemas/geo/around.ts';
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { yieldToEventLoop } from '../http/event-loop.ts';
-import type { Database } from '../records/schema.ts';
+import type { Store } from '../records/database.ts';
+import type { Database, ReceiverFormat } from '../records/schema.ts';
 import { anyHailOf, ownerOf } from '../rules/any-hail.ts';
-import type { EventFormats } from '../webhooks/formats.ts';
 import { ringIn } from './areas.ts';
 
 /** Size from which hail over an area raises an alert, mm. */
@@ -14,52 +15,95 @@ export const AREA_MIN_MM = 25;
 const ANY_HAIL_MM = SIZE_BANDS[0].threshold_mm;
 /** Distance within which hail counts for an area that is a point: a mile. */
 export const POINT_AREA_RADIUS_KM = 1.609344;
-
-export interface WatchedCircle {
-  readonly kind: 'circle';
-  readonly lat: number;
-  readonly lon: number;
-  readonly radius_km: number;
-}
+/** Feature of a plan without which no event of new hail is sent. */
+const REAL_TIME = 'real_time_delivery';
+const ROWS_PER_READ = 2_000;
 
 /** A circle or polygon that is watched for hail: an active subscription, its any-hail watch, or an area. */
 export interface WatchedPlace {
   readonly id: string;
   readonly kind: 'subscription' | 'area';
+  readonly business_id: string;
+  readonly name: string;
+  /** Format of the subscription's own receiver; null: an area. */
+  readonly format: ReceiverFormat | null;
   /** Changes with every field of the row that decides which hail matches. */
   readonly version: number;
-  readonly shape: WatchedCircle | { readonly kind: 'polygon'; readonly bbox: Bbox };
+  readonly shape:
+    | (Position & { readonly kind: 'circle'; readonly radius_km: number })
+    | { readonly kind: 'polygon'; readonly bbox: Bbox };
   readonly min_size_mm: number;
+  /** Its alerts are raised first. */
   readonly real_time: boolean;
 }
 
-const ROWS_PER_READ = 2_000;
-const IDS_PER_READ = 500;
-
-/** Versions of all watched places by id, as the rows are now: another process may have changed them. */
-export async function placeVersions(
-  rows: Kysely<Database>,
-  formats: EventFormats,
-): Promise<ReadonlyMap<string, number>> {
-  const versions = new Map<string, number>();
-  const isWatchedForAnyHail = await anyHailRule(rows, formats);
-  const subscriptions = rows
-    .selectFrom('subscriptions')
-    .select(['id', 'version', 'format', 'business_id'])
-    .where('status', '=', 'active');
+/** Every watched place, as the rows are now. Rows are read page by page; other requests run between pages. */
+export async function watchedPlaces(rows: Kysely<Database>): Promise<readonly WatchedPlace[]> {
+  const hasAnyHail = await anyHailRule(rows);
+  const places: WatchedPlace[] = [];
+  const subscriptions = rows.selectFrom('subscriptions').selectAll().where('status', '=', 'active');
   await eachRow(
     (after) => subscriptions.where('id', '>', after).orderBy('id').limit(ROWS_PER_READ).execute(),
-    (row) => {
-      versions.set(row.id, row.version);
-      if (isWatchedForAnyHail(row)) versions.set(anyHailOf(row.id), row.version);
-    },
+    (row) => places.push(...placesOfSubscription(row, hasAnyHail(row))),
   );
-  const areas = rows.selectFrom('areas').select(['id', 'version']).where('purpose', '!=', 'canvassing');
+  const areas = rows.selectFrom('areas').select(AREA_COLUMNS).where('purpose', '!=', 'canvassing');
   await eachRow(
     (after) => areas.where('id', '>', after).orderBy('id').limit(ROWS_PER_READ).execute(),
-    ({ id, version }) => versions.set(id, version),
+    (row) => places.push(...placesOfArea(row)),
   );
-  return versions;
+  return places;
+}
+
+/** A watched place whose row is locked. */
+export interface LockedPlace extends WatchedPlace {
+  /** Its business is active and its plan has real-time delivery. */
+  readonly has_real_time: boolean;
+}
+
+/** Locks the rows of some places, and their businesses against removal; returns the places that are still watched, by id. */
+export async function lockPlaces(
+  rows: Transaction<Database>,
+  { forUpdate, forKeyShare }: Pick<Store, 'forUpdate' | 'forKeyShare'>,
+  place_ids: readonly string[],
+): Promise<ReadonlyMap<string, LockedPlace>> {
+  const ids = [...new Set(place_ids.map(ownerOf))];
+  const owners = [
+    ...(await rows.selectFrom('areas').select('business_id').where('id', 'in', ids).execute()),
+    ...(await rows.selectFrom('subscriptions').select('business_id').where('id', 'in', ids).execute()),
+  ];
+  const business_ids = [...new Set(owners.map(({ business_id }) => business_id))];
+  if (business_ids.length === 0) return new Map();
+  const businesses = await rows
+    .selectFrom('businesses')
+    .select(['id', 'status'])
+    .where('id', 'in', business_ids)
+    .orderBy('id')
+    .modifyEnd(forKeyShare)
+    .execute();
+  const plans = await rows
+    .selectFrom('plans')
+    .select(['business_id', 'features'])
+    .where('business_id', 'in', business_ids)
+    .execute();
+  const real_time = new Set(
+    plans.filter(({ features }) => JSON.parse(features).includes(REAL_TIME)).map(({ business_id }) => business_id),
+  );
+  const has_real_time = new Map(businesses.map(({ id, status }) => [id, status === 'active' && real_time.has(id)]));
+  const areas = rows.selectFrom('areas').select(AREA_COLUMNS).where('id', 'in', ids).orderBy('id');
+  const areaRows = await areas.modifyEnd(forUpdate).execute();
+  const subscriptions = rows.selectFrom('subscriptions').selectAll().where('id', 'in', ids).orderBy('id');
+  const subscriptionRows = await subscriptions.modifyEnd(forUpdate).execute();
+  const hasAnyHail = await anyHailRule(rows);
+  const asked = new Set(place_ids);
+  const places = [
+    ...areaRows.flatMap(placesOfArea),
+    ...subscriptionRows.flatMap((row) => placesOfSubscription(row, hasAnyHail(row))),
+  ];
+  return new Map(
+    places
+      .filter(({ id, business_id }) => asked.has(id) && has_real_time.has(business_id))
+      .map((place) => [place.id, { ...place, has_real_time: has_real_time.get(place.business_id) === true }]),
+  );
 }
 
 /** Reads rows page by page in the order of their ids; yields to the event loop between pages. */
@@ -77,43 +121,14 @@ async function eachRow<Row extends { readonly id: string }>(
 }
 
 /**
- * Which subscriptions have an any-hail watch: those whose own format, or that of a webhook of their business, reports any hail.
- * Disabled and paused receivers count: once they are active again, they get the end of the alert, or recover it.
+ * Which subscriptions have an any-hail watch: those of the earlier format, which reports any hail, and those of a business with a
+ * webhook of it. Disabled and paused receivers count: once they are active again, they get the end of the alert, or recover it.
  */
-export async function anyHailRule(
-  rows: Kysely<Database>,
-  formats: EventFormats,
-): Promise<(subscription: Pick<Selectable<Database['subscriptions']>, 'format' | 'business_id'>) => boolean> {
-  const names = [...formats.values()].filter(({ any_hail }) => any_hail).map(({ name }) => name);
-  if (names.length === 0) return () => false;
-  const found = await rows
-    .selectFrom('webhooks')
-    .select('business_id')
-    .distinct()
-    .where('format', 'in', names)
-    .execute();
-  const businesses = new Set(found.map(({ business_id }) => business_id));
-  return ({ format, business_id }) => names.includes(format) || businesses.has(business_id);
-}
-
-/** The watched places of some ids; ids that are no longer watched are left out. */
-export async function readPlaces(rows: Kysely<Database>, ids: readonly string[]): Promise<WatchedPlace[]> {
-  const found: WatchedPlace[] = [];
-  for (let from = 0; from < ids.length; from += IDS_PER_READ) {
-    const asked = new Set(ids.slice(from, from + IDS_PER_READ));
-    const part = [...new Set([...asked].map(ownerOf))];
-    const areas = await rows.selectFrom('areas').select(AREA_COLUMNS).where('id', 'in', part).execute();
-    const subscriptions = await rows
-      .selectFrom('subscriptions')
-      .select(SUBSCRIPTION_COLUMNS)
-      .where('id', 'in', part)
-      .execute();
-    for (const row of areas) found.push(...placeOfArea(row));
-    for (const row of subscriptions)
-      found.push(...[...placeOfSubscription(row), ...placeOfAnyHail(row)].filter(({ id }) => asked.has(id)));
-    await yieldToEventLoop();
-  }
-  return found;
+async function anyHailRule(rows: Kysely<Database>) {
+  const webhooks = rows.selectFrom('webhooks').select('business_id').distinct().where('format', '=', 'legacy');
+  const businesses = new Set((await webhooks.execute()).map(({ business_id }) => business_id));
+  return ({ format, business_id }: Selectable<Database['subscriptions']>) =>
+    format === 'legacy' || businesses.has(business_id);
 }
 
 /** Rings of polygon areas as they were submitted, up to 20,000 positions each, by id of the area. */
@@ -133,39 +148,42 @@ export async function areaRings(rows: Kysely<Database>, ids: readonly string[]):
   );
 }
 
-const SUBSCRIPTION_COLUMNS = ['id', 'status', 'version', 'lat', 'lon', 'radius_km', 'min_size_mm'] as const;
-export const AREA_COLUMNS = ['id', 'kind', 'purpose', 'version', 'lat', 'lon', 'bbox', 'real_time'] as const;
-
-type Row<Table extends 'areas' | 'subscriptions', Columns extends keyof Database[Table]> = Pick<
-  Database[Table],
-  Columns
->;
-
-/** The place of a subscription; none while it is paused. */
-export function placeOfSubscription(
-  row: Row<'subscriptions', (typeof SUBSCRIPTION_COLUMNS)[number]>,
-): readonly WatchedPlace[] {
-  const { id, status, version, lat, lon, radius_km, min_size_mm } = row;
+/** The place of a subscription, and that of its any-hail watch; none while it is paused. */
+function placesOfSubscription(row: Selectable<Database['subscriptions']>, hasAnyHail: boolean): WatchedPlace[] {
+  const { id, business_id, name, format, status, version, lat, lon, radius_km, min_size_mm } = row;
   if (status !== 'active') return [];
   const shape = { kind: 'circle' as const, lat, lon, radius_km };
-  return [{ id, kind: 'subscription', version, shape, min_size_mm, real_time: false }];
+  const about = { kind: 'subscription' as const, business_id, name, format, version, shape, real_time: false };
+  const own = { id, min_size_mm, ...about };
+  return hasAnyHail ? [own, { ...own, id: anyHailOf(id), min_size_mm: ANY_HAIL_MM }] : [own];
 }
 
-/** The any-hail watch of a subscription; none while it is paused. */
-export function placeOfAnyHail(row: Parameters<typeof placeOfSubscription>[0]): readonly WatchedPlace[] {
-  return placeOfSubscription(row).map((place) => ({
-    ...place,
-    id: anyHailOf(place.id),
-    min_size_mm: ANY_HAIL_MM,
-  }));
-}
+/** Columns of an area but for its rings. */
+const AREA_COLUMNS = [
+  ...(['id', 'business_id', 'name', 'purpose'] as const),
+  ...(['version', 'lat', 'lon', 'bbox', 'real_time'] as const),
+];
 
 /** The place of an area; none when it is for canvassing alone. */
-export function placeOfArea(row: Row<'areas', (typeof AREA_COLUMNS)[number]>): readonly WatchedPlace[] {
-  const { id, kind, purpose, version, lat, lon, bbox, real_time } = row;
+function placesOfArea(row: Pick<Database['areas'], (typeof AREA_COLUMNS)[number]>): WatchedPlace[] {
+  const { id, business_id, name, purpose, version, lat, lon, bbox, real_time } = row;
   if (purpose === 'canvassing') return [];
-  const place = { id, kind: 'area' as const, version, min_size_mm: AREA_MIN_MM, real_time: real_time === 1 };
-  if (kind === 'polygon') return [{ ...place, shape: { kind, bbox: JSON.parse(bbox) as Bbox } }];
-  if (lat === null || lon === null) throw new TypeError(`area ${id} is a point without a position`);
-  return [{ ...place, shape: { kind: 'circle', lat, lon, radius_km: POINT_AREA_RADIUS_KM } }];
+  const shape =
+    lat === null || lon === null
+      ? { kind: 'polygon' as const, bbox: JSON.parse(bbox) as Bbox }
+      : { kind: 'circle' as const, lat, lon, radius_km: POINT_AREA_RADIUS_KM };
+  const about = { id, kind: 'area' as const, business_id, name, format: null, version, shape };
+  return [{ ...about, min_size_mm: AREA_MIN_MM, real_time: real_time === 1 }];
+}
+
+/** Bounding box of a place. */
+export function boxOf({ shape }: WatchedPlace): Bbox {
+  return shape.kind === 'circle' ? boxAround(shape, shape.radius_km) : shape.bbox;
+}
+
+/** Origin of distances to a place: the centre of the circle, or of the bounding box. */
+export function centreOf({ shape }: WatchedPlace): Position {
+  if (shape.kind === 'circle') return shape;
+  const [west, south, east, north] = shape.bbox;
+  return { lat: (south + north) / 2, lon: (west + east) / 2 };
 }

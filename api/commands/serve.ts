@@ -9,7 +9,7 @@ import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.
 import type { Config } from '../config.ts';
 import { docsRoutes, referencePage } from '../docs/pages.ts';
 import { createMetrics } from '../http/metrics.ts';
-import { OTHER_FORMATS, OTHER_VARIANTS } from '../legacy/variants.ts';
+import { OTHER_VARIANTS } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
 import { takeServiceLock } from '../records/sqlite.ts';
@@ -91,7 +91,7 @@ export async function startServing(
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
   const metrics = config.metrics_port === null ? null : createMetrics();
   const { services, close } = await openServices(
-    { ...config, base_url, formats: OTHER_FORMATS, ...(metrics === null ? {} : { meter: metrics }) },
+    { ...config, base_url, ...(metrics === null ? {} : { meter: metrics }) },
     log,
   );
   opening.defer(close);

@@ -3,14 +3,12 @@ import type { Transaction } from 'kysely';
 import { EXIT } from '../../schemas/command-line.ts';
 import { listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
-import { OTHER_FORMATS } from '../legacy/variants.ts';
 import { recordAct } from '../records/audit.ts';
 import type { Database } from '../records/schema.ts';
 import { openSecrets } from '../records/secrets.ts';
 import { openQueue } from '../records/tasks.ts';
-import { eventFormats } from '../webhooks/current-format.ts';
 import { withoutQuery } from '../webhooks/disable-receiver.ts';
-import { enableReceiver, listReceivers, lockReceiver, type Receiver } from '../webhooks/receivers.ts';
+import { findReceiver, listReceivers, type Receiver, setReceiverStatus } from '../webhooks/receivers.ts';
 import { recover } from '../webhooks/recover.ts';
 import { rotateSecret, SECRETS_MAX } from '../webhooks/signing-secrets.ts';
 import { businessNamed, CommandError, type Desk, duration, group, onRecords, parseInstant } from './cli.ts';
@@ -44,7 +42,7 @@ export function webhookCommand(config: () => Config): Command {
       run: async (desk, _, id) => {
         const changed = await onReceiver(desk, id, async (rows, receiver) => {
           if (receiver.status === 'active') return false;
-          await enableReceiver(rows, receiver, desk.now_ms);
+          await setReceiverStatus(rows, receiver, 'active', desk.now_ms);
           await note(rows, desk, receiver, 'enable', { before: receiver.status });
           return true;
         });
@@ -86,7 +84,7 @@ async function onReceiver<Result>(
   work: (rows: Transaction<Database>, receiver: Receiver) => Promise<Result>,
 ): Promise<Result> {
   return await records.transaction(async (rows) => {
-    const receiver = await lockReceiver(rows, records.store, id);
+    const receiver = await findReceiver(rows, id, records.store.forUpdate);
     if (receiver === null) throw new CommandError(EXIT.not_found, `receiver ${id}: does not exist`);
     return await work(rows, receiver);
   });
@@ -123,7 +121,7 @@ async function rotate(desk: Desk, id: string, grace_ms: number) {
 async function recoverSince(desk: Desk, id: string, since: string) {
   const { store } = desk.records;
   const queue = openQueue(store, { failed: () => {}, troubled: () => {} }); // runs nothing here
-  const outbox = { queue, formats: eventFormats(OTHER_FORMATS), store };
+  const outbox = { queue, store };
   return await onReceiver(desk, id, async (rows, receiver) => {
     if (receiver.status !== 'active')
       throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);

@@ -11,8 +11,9 @@ import { LockNotGiven } from '../records/errors.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
 import type { Queue } from '../records/tasks.ts';
 import { cellOf } from '../rules/hail-risk.ts';
-import { activeWebhooks, enqueueEvent, MESSAGE_TASK, takersAmong } from '../webhooks/events.ts';
-import { earlierBodyOf } from './events.ts';
+import { activeWebhooks, enqueueEvent, takersAmong } from '../webhooks/events.ts';
+import { FORMATS } from '../webhooks/formats.ts';
+import { MESSAGE_TASK } from '../webhooks/messages.ts';
 
 type Table = Pick<ClimatologyTable, 'cell' | 'version' | 'data_as_of'>;
 
@@ -32,7 +33,7 @@ interface ScoredPlace {
   readonly lon: number;
   /** Format of the subscription's own receiver; null: a saved location. */
   readonly format: ReceiverFormat | null;
-  /** Score and when it was stored; null: none yet. */
+  /** Score, and when the newest data of its climatology were published; null: none yet. */
   readonly stored: number | null;
   readonly stored_at: string | null;
 }
@@ -43,10 +44,6 @@ const REPORTED_BEYOND = 10;
 const REAL_TIME = 'real_time_delivery';
 /** Places of one transaction, which other writes wait for. */
 const PLACES_PER_WRITE = 500;
-/** Row of `settings` with the climatology that the stored scores come from: when its newest data were published. */
-const SOURCE = 'climatology of the risk scores';
-/** After this time an older climatology is accepted: it was published again on purpose. */
-const SUPERSEDED_MS = 86_400_000;
 
 /**
  * Sends `risk.changed` to receivers of the earlier format when the risk score of a place has changed by more than 10 points since
@@ -73,7 +70,7 @@ export function startRiskWatch(
 /**
  * Compares the scores of the climatology in force with the stored ones: of all places when the climatology is new, and always of
  * new places, whose first score is stored without an event. All state is in the records, so that a restart or another process sends
- * no event twice, and none for a climatology that another process knows to be replaced: the next edition finds the new one.
+ * no event twice; a score of a newer climatology, which another process has read already, is left as it is.
  */
 export function createRiskWatch({ climatology, records, queue, now }: RiskWatchParts): () => Promise<void> {
   /** Version of the table that every place was compared with. */
@@ -83,52 +80,43 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
     const table = climatology.table();
     if (table === null) return;
     const onlyNew = table.version === done;
-    const businesses = await businessesWithReceivers(records.reader);
-    // Before any place is read, so that the scores that other processes send for an older climatology are stored by then.
-    if (!onlyNew && businesses.length > 0 && !(await records.transaction((rows) => maySend(rows, table, now()))))
-      return;
     let sent = 0;
     try {
-      for (const business_id of businesses) {
+      for (const business_id of await businessesWithReceivers(records.reader)) {
         const places = await scoredPlaces(records.reader, business_id, onlyNew);
         const scored = places.flatMap((place) => {
           const score = table.cell(cellOf(place))?.annual_score;
-          return score === undefined || !isToStore(place, score) ? [] : [{ place, score }];
+          return score === undefined || !isToStore(place, score, table) ? [] : [{ place, score }];
         });
-        for (let first = 0; first < scored.length; first += PLACES_PER_WRITE) {
-          const events = await storeScores(business_id, table, scored.slice(first, first + PLACES_PER_WRITE));
-          if (events === null) return;
-          sent += events;
-        }
+        for (let first = 0; first < scored.length; first += PLACES_PER_WRITE)
+          sent += await storeScores(business_id, table, scored.slice(first, first + PLACES_PER_WRITE));
         await yieldToEventLoop();
       }
     } finally {
       if (sent > 0) queue.wake(MESSAGE_TASK);
     }
-    if (!onlyNew) await records.transaction(sweepRiskScores);
     done = table.version;
   };
 
-  /** Stores scores and writes their events. Returns how many events; null: the climatology was replaced meanwhile. */
+  /** Stores scores and writes their events; returns how many events. */
   async function storeScores(
     business_id: string,
     table: Table,
     scored: readonly { readonly place: ScoredPlace; readonly score: number }[],
-  ): Promise<number | null> {
+  ): Promise<number> {
     const at_ms = now();
     return await records.transaction(async (rows) => {
       // Waits for writes of the business, which move and delete places.
       if (!(await lockBusiness(rows, business_id))) return 0;
-      if (!(await maySend(rows, table, at_ms))) return null;
       const webhooks = takersAmong(await activeWebhooks(rows, business_id), 'legacy', 'risk.changed');
       let sent = 0;
       for (const { place, score } of scored) {
-        if (!(await isChanged(rows, business_id, place, score, at_ms))) continue;
+        if (!(await isChanged(rows, business_id, place, score, table))) continue;
         const receivers = [...(place.format === 'legacy' ? [place.id] : []), ...webhooks];
         const about = { business_id, receivers, alert_id: null, after: null, at_ms, data: dataOf(place, score) };
         const happened = { happened_ms: table.data_as_of, happened_to: `${place.id} ${place.stored_at}` };
         const event = { event: 'risk.changed' as const, ...about, ...happened };
-        await enqueueEvent(rows, { queue, store: records.store }, event, earlierBodyOf);
+        await enqueueEvent(rows, { queue, store: records.store }, event, FORMATS.legacy);
         sent += receivers.length;
       }
       return sent;
@@ -136,35 +124,14 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
   }
 }
 
-function isToStore({ stored }: ScoredPlace, score: number): boolean {
-  return stored === null || Math.abs(score - stored) > REPORTED_BEYOND;
+function isToStore({ stored, stored_at }: ScoredPlace, score: number, { data_as_of }: Table): boolean {
+  if (stored === null || stored_at === null) return true;
+  return Math.abs(score - stored) > REPORTED_BEYOND && stored_at < instant(data_as_of);
 }
 
 function dataOf({ id, lat, lon, format, stored }: ScoredPlace, risk_score: number): EarlierRiskData {
   const about = { previous_score: stored ?? 0, risk_score, coordinates: { lat, lng: lon } };
   return format === null ? { location_id: id, ...about } : { subscription_id: id, ...about };
-}
-
-/**
- * True when events may be sent for the scores of a climatology; from then on false for an older one. Two processes that read a new
- * data root at different moments would otherwise send changes back and forth. Locks its row until the transaction ends.
- */
-async function maySend(rows: Transaction<Database>, { data_as_of }: Table, now_ms: number): Promise<boolean> {
-  const value = instant(data_as_of);
-  await rows
-    .insertInto('settings')
-    .values({ name: SOURCE, value, noted_at: instant(now_ms) })
-    .onConflict((conflict) =>
-      conflict
-        .column('name')
-        .doUpdateSet({ value, noted_at: instant(now_ms) })
-        .where(({ or, eb }) =>
-          or([eb('settings.value', '<', value), eb('settings.noted_at', '<=', instant(now_ms - SUPERSEDED_MS))]),
-        ),
-    )
-    .execute();
-  const known = await rows.selectFrom('settings').select('value').where('name', '=', SOURCE).executeTakeFirstOrThrow();
-  return known.value === value;
 }
 
 /** Active businesses with receivers of the earlier format and delivery in real time, in the order of their ids. */
@@ -217,9 +184,9 @@ async function isChanged(
   business_id: string,
   { id, stored }: ScoredPlace,
   score: number,
-  now_ms: number,
+  { data_as_of }: Table,
 ): Promise<boolean> {
-  const values = { score, at: instant(now_ms) };
+  const values = { score, at: instant(data_as_of) };
   if (stored === null) {
     const first = rows.insertInto('risk_scores').values({ location_id: id, business_id, ...values });
     await first.onConflict((conflict) => conflict.doNothing()).execute();
@@ -227,13 +194,4 @@ async function isChanged(
   }
   const present = rows.updateTable('risk_scores').where('location_id', '=', id).where('score', '=', stored);
   return (await present.set(values).executeTakeFirst()).numUpdatedRows === 1n;
-}
-
-/** Deletes the scores of places that no longer exist. */
-async function sweepRiskScores(rows: Transaction<Database>): Promise<void> {
-  await rows
-    .deleteFrom('risk_scores')
-    .where('location_id', 'not in', (eb) => eb.selectFrom('subscriptions').select('id'))
-    .where('location_id', 'not in', (eb) => eb.selectFrom('portfolio_locations').select('id'))
-    .execute();
 }

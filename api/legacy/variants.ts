@@ -9,9 +9,7 @@ import type { OtherVariant } from '../server/app.ts';
 import type { DescribedVariant } from '../server/openapi.ts';
 import { EXAMPLE_REQUEST_ID } from '../server/openapi-answers.ts';
 import { describeEvent, EXAMPLE_AT } from '../server/openapi-webhooks.ts';
-import type { EventFormat } from '../webhooks/formats.ts';
-import { EARLIER_FORMAT, EARLIER_SAMPLES } from './events.ts';
-import { startRiskWatch } from './risk-watch.ts';
+import { EARLIER_SAMPLES } from '../webhooks/event-samples.ts';
 import { EARLIER_ENDPOINTS } from './routes/index.ts';
 import { EARLIER_VARIANT } from './variant.ts';
 
@@ -58,9 +56,3 @@ export const OTHER_VARIANTS: readonly (OtherVariant & {
     docs_path: '/docs/legacy',
   },
 ];
-
-/** Event formats of receivers in addition to the current one. */
-export const OTHER_FORMATS: readonly EventFormat[] = [EARLIER_FORMAT];
-
-/** Workers in addition to those of the current variant. */
-export const OTHER_WORKERS = [{ name: 'risk scores', start: startRiskWatch }];

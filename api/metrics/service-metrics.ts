@@ -9,8 +9,7 @@ import { ANSWERS, JOBS } from '../published/duckdb.ts';
 import type { Database } from '../records/schema.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
-import { MESSAGE_TASK } from '../webhooks/events.ts';
-import { messageBacklog } from '../webhooks/messages.ts';
+import { MESSAGE_TASK, messageBacklog } from '../webhooks/messages.ts';
 
 /** How long a scrape waits for the records: it answers within a second, whatever the database does. */
 const WAIT_MS = 700;

@@ -6,19 +6,14 @@ import { meantName, unknownName } from '../server/validate.ts';
 import type { CsvRow } from './csv.ts';
 import type { LocationChange } from './locations.ts';
 
+/** Fields that are read; `lng`: the row has a longitude under another name. */
+const COLUMNS = ['id', 'name', 'lat', 'lon', 'address', 'tags', 'lng'] as const;
+
 /** A row before its check. A field that is absent, or null, is undefined. */
-export interface FoundRow {
+export type FoundRow = { readonly [Name in (typeof COLUMNS)[number]]?: unknown } & {
   /** Why it is not a row; null for a row. */
   readonly fault: string | null;
-  readonly id?: unknown;
-  readonly name?: unknown;
-  readonly lat?: unknown;
-  readonly lon?: unknown;
-  readonly address?: unknown;
-  readonly tags?: unknown;
-  /** The row has a longitude under another name. */
-  readonly lng?: unknown;
-}
+};
 
 /** A row that may be stored: `id` of the location it replaces, null for a new one; null address and tags were not given. */
 export interface LocationRow extends LocationChange {
@@ -28,7 +23,6 @@ export interface LocationRow extends LocationChange {
 /** Indices of the columns of a CSV; -1: missing. */
 type CsvColumns = Readonly<Record<(typeof COLUMNS)[number], number>>;
 
-const COLUMNS = ['id', 'name', 'lat', 'lon', 'address', 'tags', 'lng'] as const;
 const TAG_SEPARATOR = '|';
 
 /** Columns by the header row of a CSV; or, as text, its fault. */
@@ -40,10 +34,7 @@ export function csvColumns(header: CsvRow): CsvColumns | string {
   const missing = (['name', 'lat', 'lon'] as const).find((name) => !names.includes(name));
   if (missing !== undefined)
     return `has no column ${missing}${missing === 'lon' && names.includes('lng') ? ', use lon instead of lng' : ''}`;
-  return Object.fromEntries(COLUMNS.map((name) => [name, names.indexOf(name)])) as Record<
-    (typeof COLUMNS)[number],
-    number
-  >;
+  return Object.fromEntries(COLUMNS.map((name) => [name, names.indexOf(name)])) as CsvColumns;
 }
 
 /** Row of a CSV; `width` is the number of cells of its header. An empty id is none; cells are taken verbatim. */
@@ -72,20 +63,11 @@ export function rowOfJson(value: unknown): FoundRow {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { fault: `the row is ${kindOf(value)}, expected an object` };
   const row: Partial<Record<(typeof COLUMNS)[number], unknown>> = value;
+  const fields = Object.fromEntries(COLUMNS.map((name) => [name, row[name] ?? undefined]));
   const unknown = unknownName(value, [...COLUMNS, ...SET_BY_SERVICE]);
-  return {
-    fault:
-      unknown === null
-        ? null
-        : `${shown(String(unknown.path[0]))} is not a field of a row${meantName({ ...unknown, known: ROW_FIELDS })}`,
-    id: row.id ?? undefined,
-    name: row.name ?? undefined,
-    lat: row.lat ?? undefined,
-    lon: row.lon ?? undefined,
-    address: row.address ?? undefined,
-    tags: row.tags ?? undefined,
-    lng: row.lng ?? undefined,
-  };
+  if (unknown === null) return { fault: null, ...fields };
+  const meant = meantName({ ...unknown, known: ROW_FIELDS });
+  return { fault: `${shown(String(unknown.path[0]))} is not a field of a row${meant}`, ...fields };
 }
 
 /**

@@ -7,6 +7,7 @@ import {
 } from '../../schemas/resources/portfolio-upload.ts';
 import { forEachInChunks } from '../http/event-loop.ts';
 import { csvRows } from './csv.ts';
+import type { LocationOutcome } from './locations.ts';
 import { checkRow, csvColumns, type FoundRow, isLocationRow, type LocationRow, rowOfCsv, rowOfJson } from './rows.ts';
 
 /** Rows per chunk, after which other requests run: about 0.1 ms, and 25 ms where every cell is as long and as quoted as allowed. */
@@ -17,13 +18,6 @@ type CheckedUpload =
   | { readonly kind: 'checked'; readonly rows: readonly (LocationRow | RejectedRow)[] }
   | { readonly kind: 'bad_header'; readonly reason: string }
   | { readonly kind: 'too_many_rows' };
-
-/** Outcome of storing a row. */
-interface StoredRow {
-  readonly kind: 'created' | 'updated' | 'unknown_id' | 'quota_exceeded';
-  /** Id of the location of a row that was stored. */
-  readonly id?: string;
-}
 
 /** Reads and checks the rows of an upload, letting other requests run in between. CSV text without any line has no rows. */
 export async function checkUpload(upload: PortfolioUpload): Promise<CheckedUpload> {
@@ -58,45 +52,35 @@ export function rowsToStore(rows: readonly (LocationRow | RejectedRow)[]): Locat
 }
 
 /**
- * The answer to an upload. `stored`: the outcome of each of `rowsToStore(rows)`. A row whose id an earlier one had is a
+ * The answer to an upload. `outcomes`: one for each of `rowsToStore(rows)`. A row whose id an earlier one had is a
  * duplicate, unless that id was unknown.
  */
 export function uploadReport(
   rows: readonly (LocationRow | RejectedRow)[],
-  stored: readonly StoredRow[],
+  outcomes: readonly LocationOutcome[],
   quota: PortfolioUploaded['quota'],
 ): PortfolioUploaded {
-  const byRow = new Map(rowsToStore(rows).map(({ row_index }, k) => [row_index, stored[k]]));
+  const byRow = new Map(rowsToStore(rows).map(({ row_index, id }, k) => [row_index, { id, outcome: outcomes[k] }]));
   const unknown = new Set(
-    rows
-      .filter(isLocationRow)
-      .flatMap(({ row_index, id }) => (byRow.get(row_index)?.kind === 'unknown_id' ? [id] : [])),
+    [...byRow.values()].flatMap(({ id, outcome }) => (outcome?.kind === 'unknown_id' ? [id] : [])),
   );
   const accepted: AcceptedRow[] = [];
   const rejected: RejectedRow[] = [];
   for (const row of rows) {
-    if (!isLocationRow(row)) {
-      rejected.push(row);
-      continue;
-    }
     const { row_index, name } = row;
-    const outcome = byRow.get(row_index);
-    if (outcome?.id !== undefined && (outcome.kind === 'created' || outcome.kind === 'updated'))
-      accepted.push({ row_index, id: outcome.id, name, action: outcome.kind });
-    else rejected.push({ row_index, name, reason: reasonOf(row, outcome, unknown.has(row.id), quota.limit) });
+    const outcome = byRow.get(row_index)?.outcome;
+    if (!isLocationRow(row)) rejected.push(row);
+    else if (outcome !== undefined && 'id' in outcome)
+      accepted.push({ row_index, id: outcome.id, name: row.name, action: outcome.kind });
+    else {
+      const reason = unknown.has(row.id)
+        ? 'unknown_id: no location of this business has this id'
+        : outcome === undefined
+          ? `duplicate_id: an earlier row of this upload has the id ${row.id}`
+          : `quota_exceeded: the plan allows ${quota.limit} locations`;
+      rejected.push({ row_index, name, reason });
+    }
   }
-  return {
-    total_rows: rows.length,
-    accepted_count: accepted.length,
-    rejected_count: rejected.length,
-    accepted,
-    rejected,
-    quota,
-  };
-}
-
-function reasonOf({ id }: LocationRow, outcome: StoredRow | undefined, unknown: boolean, limit: number): string {
-  if (unknown) return 'unknown_id: no location of this business has this id';
-  if (outcome?.kind === 'quota_exceeded') return `quota_exceeded: the plan allows ${limit} locations`;
-  return `duplicate_id: an earlier row of this upload has the id ${id}`;
+  const counts = { total_rows: rows.length, accepted_count: accepted.length, rejected_count: rejected.length };
+  return { ...counts, accepted, rejected, quota };
 }

@@ -19,21 +19,21 @@ import {
 } from '../../schemas/resources/subscription.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { threatLevel } from '../../schemas/webhook-events.ts';
-import { type Alert as AlertRecord, recentAlerts } from '../alerts/alerts.ts';
+import { recentAlerts } from '../alerts/alerts.ts';
 import {
   createSubscription,
   deleteSubscription,
-  findSubscription,
-  listSubscriptions,
+  SUBSCRIPTIONS,
   type Subscription as SubscriptionRecord,
-  subscriptionCursor,
   updateSubscription,
 } from '../alerts/subscriptions.ts';
 import { cursorQuery, integerQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
+import { listPlace, ownRow, selectPage } from '../records/own-rows.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { checkUrl } from '../webhooks/client.ts';
+import type { Alert as AlertRecord } from '../webhooks/formats.ts';
 import { newSecret } from '../webhooks/signing-secrets.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
 
@@ -60,9 +60,11 @@ export const listAlerts = readEndpoint({
   example: LIST_ALERTS_EXAMPLE,
   price: flatPrice('alerts.list', 1),
   answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
-    const after = await pageStart(cursor, (at) => subscriptionCursor(records.reader, walkOf(caller), at, now_ms));
-    const found = await listSubscriptions(records.reader, caller.business_id, after, limit + 1);
-    const { page, last } = pageOf(found, limit);
+    const own = { business_id: caller.business_id };
+    const after = await pageStart(cursor, (at) =>
+      listPlace(records.reader, SUBSCRIPTIONS, own, walkOf(caller), at, now_ms),
+    );
+    const { page, last } = pageOf(await selectPage(records.reader, SUBSCRIPTIONS, own, after, limit + 1), limit);
     return { body: { subscriptions: page.map(resourceOf), count: page.length, next_cursor: last?.id ?? null } };
   },
 });
@@ -119,7 +121,7 @@ export const getAlert = readEndpoint({
   example: GET_ALERT_EXAMPLE,
   price: flatPrice('alerts.get', 1),
   answer: async ({ params, caller: { business_id }, services: { records } }) => {
-    const found = await findSubscription(records.reader, business_id, params.id);
+    const found = await ownRow(records.reader, 'subscriptions', { business_id, id: params.id });
     if (found === null) throw unknownSubscription();
     const alerts = await recentAlerts(records.reader, business_id, found.id, RECENT_ALERTS);
     return { body: { ...resourceOf(found), recent_alerts: alerts.map(alertOf) } };
@@ -140,8 +142,8 @@ export const updateAlert = writeEndpoint({
   example: { body: { min_size_mm: 38, status: 'active' }, reply: { ...SUBSCRIPTION_EXAMPLE, min_size_mm: 38 } },
   price: flatPrice('alerts.update', 2),
   prepare: async ({ params, body, caller, services }) => {
-    if ((await findSubscription(services.records.reader, caller.business_id, params.id)) === null)
-      throw unknownSubscription();
+    const own = { business_id: caller.business_id, id: params.id };
+    if ((await ownRow(services.records.reader, 'subscriptions', own)) === null) throw unknownSubscription();
     const { name, radius_km, webhook_url, status } = body;
     const change = { name, radius_km, min_size_mm: thresholdOf(body), webhook_url, status };
     if (Object.values(change).every((value) => value === undefined))

@@ -17,21 +17,19 @@ import {
   UPDATE_AREA_EXAMPLE,
 } from '../../schemas/resources/area.ts';
 import {
+  AREAS,
   type Area,
   AreaQuotaExceeded,
-  areaCursor,
-  areaCursorNote,
   areaUse,
   changeArea,
   findArea,
   insertArea,
-  NO_LABELS,
   removeArea,
-  selectAreas,
 } from '../alerts/areas.ts';
 import { cursorQuery, integerQuery, optionalWordQuery, textQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { onThread } from '../published/thread.ts';
+import { listPlace, placeNote, selectPage } from '../records/own-rows.ts';
 import { type AreaShape, type GeometryFault, isFault, pointShape, submittedRing } from '../rules/area-geometry.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
@@ -73,9 +71,7 @@ export const createArea = writeEndpoint({
       body.kind === 'polygon'
         ? { real_time: body.real_time, purpose: body.purpose, group_id: null }
         : { real_time: false, purpose: 'monitoring' as const, group_id: body.group_id ?? null };
-    const area = await withinQuotas(
-      insertArea(writer, { kind, name, ...said, ...NO_LABELS, shape }, caller.plan.quotas),
-    );
+    const area = await withinQuotas(insertArea(writer, { kind, name, ...said, shape }, caller.plan.quotas));
     return { body: resourceOf(area) };
   },
 });
@@ -100,15 +96,16 @@ export const listAreas = readEndpoint({
   answer: async ({ query: { kind, group_id, limit, cursor }, caller, now_ms, services: { records } }) => {
     const { business_id } = caller;
     const walk = walkOf(caller);
-    const after = await pageStart(cursor, (at) => areaCursor(records.reader, walk, at, now_ms));
-    const found = await selectAreas(records.reader, business_id, { kind, group_id }, after, limit + 1);
-    const { page, last } = pageOf(found, limit);
-    if (last !== undefined) await records.rememberCursor(areaCursorNote(walk, last, now_ms));
+    const own = { business_id };
+    const after = await pageStart(cursor, (at) => listPlace(records.reader, AREAS, own, walk, at, now_ms));
+    const filter = { ...own, ...(kind === null ? {} : { kind }), ...(group_id === null ? {} : { group_id }) };
+    const { page, last } = pageOf(await selectPage(records.reader, AREAS, filter, after, limit + 1), limit);
+    if (last !== undefined) await records.rememberCursor(placeNote(AREAS, walk, last, now_ms));
     const { total_area_sq_mi, ...counts } = await areaUse(records.reader, business_id);
     return {
       body: {
-        areas: page.map(({ updated_at: _, area_sq_mi, ...area }) => ({
-          ...area,
+        areas: page.map(({ id, kind, name, version, area_sq_mi }) => ({
+          ...{ id, kind, name, version },
           area_sq_mi: rounded(area_sq_mi, AREA_DECIMALS),
         })),
         count: page.length,
@@ -179,8 +176,7 @@ export const updateArea = writeEndpoint({
     return point === undefined ? undefined : validShape('point', pointShape(point));
   },
   write: async ({ params: { id }, body: { expected_version, name }, caller }, writer, shape) => {
-    const change = { ...(name === undefined ? {} : { name }), ...(shape === undefined ? {} : { shape }) };
-    const outcome = await withinQuotas(changeArea(writer, id, expected_version, change, caller.plan.quotas));
+    const outcome = await withinQuotas(changeArea(writer, id, expected_version, { name, shape }, caller.plan.quotas));
     switch (outcome.kind) {
       case 'not_found':
         throw unknownArea();

@@ -9,10 +9,11 @@ import { dayMax } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { cursorQuery, dateQuery, integerQuery } from '../http/decode.ts';
 import { portfolioGaps } from '../portfolio/gaps.ts';
-import { allLocations, locationCursor } from '../portfolio/locations.ts';
+import { allLocations, LOCATIONS } from '../portfolio/locations.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
+import { listPlace } from '../records/own-rows.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 import { pageStart, walkOf } from './paging.ts';
@@ -46,7 +47,8 @@ export const getPortfolioImpacts = readEndpoint({
     services: { engine, records, storm_day_start_hour, terrain },
   }) => {
     // Impacts are in the order of ids, so a cursor is its own place. It must be, or have been, a location of the business.
-    await pageStart(cursor, (at) => locationCursor(records.reader, walkOf(caller), at, now_ms));
+    const own = { business_id: caller.business_id };
+    await pageStart(cursor, (at) => listPlace(records.reader, LOCATIONS, own, walkOf(caller), at, now_ms));
     const locations = await allLocations(records.reader, caller.business_id);
     const paths = edition.paths(dayMax.name, dates, { min_size_mm: DETECTION_MIN_MM });
     const [pixels, radar] = await Promise.all([

@@ -19,15 +19,9 @@ import {
 } from '../../schemas/resources/portfolio-upload.ts';
 import { cursorQuery, integerQuery, repeatedQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
-import {
-  deleteLocations,
-  type PortfolioLocation as LocationRecord,
-  locationCursor,
-  locationCursorNote,
-  selectLocations,
-  upsertLocations,
-} from '../portfolio/locations.ts';
+import { deleteLocations, LOCATIONS, type Location, upsertLocations } from '../portfolio/locations.ts';
 import { checkUpload, rowsToStore, uploadReport } from '../portfolio/upload.ts';
+import { listPlace, placeNote, selectPage } from '../records/own-rows.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
@@ -81,10 +75,10 @@ export const listLocations = readEndpoint({
   price: flatPrice('portfolio.locations.list', 1),
   answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
     const walk = walkOf(caller);
-    const after = await pageStart(cursor, (at) => locationCursor(records.reader, walk, at, now_ms));
-    const found = await selectLocations(records.reader, caller.business_id, after, limit + 1);
-    const { page, last } = pageOf(found, limit);
-    if (last !== undefined) await records.rememberCursor(locationCursorNote(walk, last, now_ms));
+    const own = { business_id: caller.business_id };
+    const after = await pageStart(cursor, (at) => listPlace(records.reader, LOCATIONS, own, walk, at, now_ms));
+    const { page, last } = pageOf(await selectPage(records.reader, LOCATIONS, own, after, limit + 1), limit);
+    if (last !== undefined) await records.rememberCursor(placeNote(LOCATIONS, walk, last, now_ms));
     return { body: { locations: page.map(resourceOf), count: page.length, next_cursor: last?.id ?? null } };
   },
 });
@@ -122,8 +116,8 @@ function idsAsked(inQuery: readonly string[], inBody: readonly string[] | undefi
   return inBody ?? inQuery;
 }
 
-function resourceOf({ lat, lon, tags, ...rest }: LocationRecord): PortfolioLocation {
-  return { ...rest, lat: rounded(lat, 5), lon: rounded(lon, 5), tags: [...tags] };
+function resourceOf({ business_id: _, lat, lon, tags, ...rest }: Location): PortfolioLocation {
+  return { ...rest, lat: rounded(lat, 5), lon: rounded(lon, 5), tags: JSON.parse(tags) as string[] };
 }
 
 /** In the order of the documentation. */

@@ -27,20 +27,14 @@ import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts'
 import { MAIL_TASK } from '../accounts/mail.ts';
 import { cursorQuery, integerQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
+import { listPlace, placeNote, selectPage } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import type { Services } from '../services.ts';
-import {
-  ATTEMPTS_KEPT,
-  type Attempt,
-  attemptCursor,
-  attemptCursorNote,
-  findAttempt,
-  selectAttempts,
-} from '../webhooks/attempts.ts';
-import { checkUrl } from '../webhooks/client.ts';
+import { ATTEMPTS_KEPT, type Attempt, attemptsOf, findAttempt } from '../webhooks/attempts.ts';
+import { checkUrl, postSigned } from '../webhooks/client.ts';
 import {
   changeWebhook,
   findWebhook,
@@ -49,10 +43,8 @@ import {
   selectWebhooks,
   type Webhook as WebhookRecord,
 } from '../webhooks/endpoints.ts';
-import { MESSAGE_TASK } from '../webhooks/events.ts';
-import { type EventFormat, formatOf } from '../webhooks/formats.ts';
-import { findMessage, insertRedelivery } from '../webhooks/messages.ts';
-import { postSigned } from '../webhooks/post-signed.ts';
+import { type EventFormat, FORMATS } from '../webhooks/formats.ts';
+import { findMessage, insertRedelivery, MESSAGE_TASK } from '../webhooks/messages.ts';
 import { attemptId, publicError, recordAttempt } from '../webhooks/record-attempt.ts';
 import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
@@ -143,7 +135,7 @@ export const updateWebhook = writeEndpoint({
   price: flatPrice('webhooks.update', 2),
   prepare: async ({ params, body, caller, services }) => {
     const webhook = await knownWebhook(services.records.reader, caller.business_id, params.id);
-    if (body.events !== undefined) checkEventTypes(services, webhook, body.events);
+    if (body.events !== undefined) checkEventTypes(webhook, body.events);
     const updated = sentFields(body);
     if (body.url !== undefined) await checkUrl(services.webhookClient, 'url', body.url);
     return updated;
@@ -189,7 +181,7 @@ export const testWebhook = readEndpoint({
     const webhook = await knownWebhook(services.records.reader, caller.business_id, params.id);
     const event = body?.event ?? 'alert.created';
     const id = newId('event', now_ms);
-    const message = { id, event, body: sampleOf(formatOf(services.formats, webhook), event, id, now_ms) };
+    const message = { id, event, body: sampleOf(FORMATS[webhook.format], event, id, now_ms) };
     const { status_code, error_class } = await postSigned(
       services.webhookClient,
       signingReceiver(webhook, services),
@@ -223,9 +215,10 @@ export const listAttempts = readEndpoint({
     const { records } = services;
     const { id } = await knownWebhook(records.reader, caller.business_id, params.id);
     const walk = walkOf(caller);
-    const after = await pageStart(cursor, (given) => attemptCursor(records.reader, walk, id, given, now_ms));
-    const { page, last } = pageOf(await selectAttempts(records.reader, id, after, limit + 1), limit);
-    if (last !== undefined) await records.rememberCursor(attemptCursorNote(walk, last, now_ms));
+    const [list, own] = [attemptsOf(id), { receiver_id: id }];
+    const after = await pageStart(cursor, (at) => listPlace(records.reader, list, own, walk, at, now_ms));
+    const { page, last } = pageOf(await selectPage(records.reader, list, own, after, limit + 1), limit);
+    if (last !== undefined) await records.rememberCursor(placeNote(list, walk, last, now_ms));
     return { body: { deliveries: page.map(deliveryResource), count: page.length, next_cursor: last?.id ?? null } };
   },
 });
@@ -252,21 +245,18 @@ export const redeliver = writeEndpoint({
     if (source === null || message === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
     if (status !== 'active') throw new ApiError('webhook_not_active', `the webhook is ${status}, expected active`);
     const event_id = newId('event', now_ms);
-    const body = formatOf(services.formats, webhook).withId(message.body, event_id);
+    const body = FORMATS[webhook.format].withId(message.body, event_id);
     const copy = { id: event_id, event: message.event, body };
     const result = await postSigned(webhookClient, signingReceiver(webhook, services), copy);
     return { message, source, event_id, body, result };
   },
   write: async ({ services }, { rows, now_ms }, { message, source, event_id, body, result }) => {
-    const { queue, records, formats, webhook_time_scale: time_scale } = services;
+    const { queue, records, webhook_time_scale: time_scale } = services;
     const created_at = instant(result.started_ms);
     await insertRedelivery(rows, message, { id: event_id, body, redelivered_from: source.id, created_at });
-    const settings = { queue, formats, store: records.store, time_scale, now_ms };
-    const attempt = await recordAttempt(rows, settings, {
-      ...{ message_id: event_id, receiver_id: message.receiver_id, attempt: 1 },
-      ...{ first_attempt: null, since_first_ms: null },
-      ...result,
-    });
+    const settings = { queue, store: records.store, time_scale, now_ms };
+    const ended = { message_id: event_id, receiver_id: message.receiver_id, attempt: 1, ...result };
+    const attempt = await recordAttempt(rows, settings, ended);
     if (attempt === null) throw unknownWebhook();
     return {
       body: {
@@ -297,13 +287,13 @@ export function sentFields(body: { readonly url?: unknown; readonly events?: unk
 }
 
 /** Throws `bad_request` for event types that the format of a webhook does not have. */
-export function checkEventTypes({ formats }: Services, webhook: WebhookRecord, events: readonly AnyEventType[]): void {
-  const { name, types } = formatOf(formats, webhook);
+export function checkEventTypes({ format }: WebhookRecord, events: readonly AnyEventType[]): void {
+  const { types } = FORMATS[format];
   const foreign = events.filter((event) => !types.includes(event));
   if (foreign.length > 0)
     throw new ApiError(
       'bad_request',
-      `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the ${name} variant`,
+      `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the ${format === 'legacy' ? 'earlier' : format} variant`,
     );
 }
 

@@ -8,6 +8,7 @@ import { unlessAborted } from '../http/event-loop.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import { type NameResolver, openResolver } from './dns-resolver.ts';
 import { type Networks, networks, parseReceiverUrl, type ReceiverUrl, refusalReason } from './public-address.ts';
+import { signatureHeaders } from './signature.ts';
 import { AttemptFault, type FaultClass, postTo, type ReceiverAnswer } from './tls-post.ts';
 
 /** Time limits of one attempt: in all, and until it is connected. */
@@ -74,22 +75,21 @@ export function openWebhookClient({
   const attempt_ms = Math.max(LEAST_MS, ATTEMPT_MS * time_scale);
   const connect_ms = Math.max(LEAST_MS, CONNECT_MS * time_scale);
   const common = { 'Content-Type': 'application/json', 'User-Agent': `hail-webhooks/${RELEASE}` };
-  const resolve = (url: string) => resolveUrl(url, resolver, allowed);
 
   async function post({ url, body, headers }: PostRequest): Promise<ReceiverAnswer> {
-    using attempt = limit(attempt_ms, 'no answer');
-    using connecting = limit(connect_ms, 'no connection');
-    const found = await unlessAborted(resolve(url), connecting.signal);
+    const connecting = limit(connect_ms, 'no connection');
+    const attempt = limit(attempt_ms, 'no answer');
+    const found = await unlessAborted(resolveUrl(url, resolver, allowed), connecting);
     if (found.kind === 'refused') throw new AttemptFault('blocked', found.reason);
     if (found.kind === 'nowhere') throw new AttemptFault('dns', 'no address was found for its name');
     const { receiver, addresses } = found;
     const sent = { receiver, addresses, secureContext, body, headers: { ...common, ...headers } };
-    return await postTo(sent, connecting.signal, attempt.signal);
+    return await postTo(sent, connecting, attempt);
   }
 
   return {
     validateUrl: async (url) => {
-      const found = await resolve(url);
+      const found = await resolveUrl(url, resolver, allowed);
       if (found.kind === 'refused') return { ok: false, reason: found.reason };
       if (found.kind === 'found') return { ok: true, dns_checked: true };
       if (await resolver.works()) return { ok: false, reason: 'must have a host name that has an address' };
@@ -102,6 +102,20 @@ export function openWebhookClient({
     },
     close: resolver.close,
   };
+}
+
+/** Result of one attempt. `started_ms`: epoch milliseconds of the machine's clock. */
+export type AttemptResult = PostOutcome & { readonly started_ms: number };
+
+/** Posts a message to a receiver once, signed with all its secrets. Its bytes are the same with every attempt. */
+export async function postSigned(
+  webhookClient: Pick<WebhookClient, 'post'>,
+  { url, secrets }: { readonly url: string; readonly secrets: readonly string[] },
+  { id, event, body }: { readonly id: string; readonly event: string; readonly body: string },
+): Promise<AttemptResult> {
+  const started_ms = Date.now();
+  const headers = signatureHeaders({ id, event, body, secrets, at_ms: started_ms });
+  return { ...(await webhookClient.post({ url, body, headers })), started_ms };
 }
 
 /** Throws `bad_request` with the name of the field for a URL that is not allowed. */
@@ -155,23 +169,14 @@ function authoritiesOf(ca_file: string): readonly string[] {
 const CERTIFICATE = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-----/g;
 
 /**
- * A limit of wall time, independent of the load of the process and of single bytes that arrive; its signal aborts with a timeout
- * fault. Timers run before sockets are read: an answer that arrived in time is read in the following turn of the event loop.
+ * Aborts with a timeout fault after some wall time, whatever single bytes arrive. Timers run before sockets are read: an answer that
+ * arrived in time is read in the following turn of the event loop.
  */
-function limit(longest_ms: number, what: string): Disposable & { readonly signal: AbortSignal } {
+function limit(longest_ms: number, what: string): AbortSignal {
   const controller = new AbortController();
   const fault = new AttemptFault('timeout', `${what} within ${longest_ms / 1000} s`);
-  let turn: NodeJS.Immediate | undefined;
-  const timer = setTimeout(() => {
-    turn = setImmediate(() => controller.abort(fault));
-  }, longest_ms);
-  return {
-    signal: controller.signal,
-    [Symbol.dispose]: () => {
-      clearTimeout(timer);
-      clearImmediate(turn);
-    },
-  };
+  setTimeout(() => setImmediate(() => controller.abort(fault)), longest_ms).unref();
+  return controller.signal;
 }
 
 function answerOutcome({ status_code, answer, retry_after_ms }: ReceiverAnswer): Omit<PostOutcome, 'duration_ms'> {

@@ -4,10 +4,8 @@ import type { WebhookDisabledData } from '../../schemas/webhook-events.ts';
 import { mailTeam } from '../accounts/mail.ts';
 import type { Database } from '../records/schema.ts';
 import { GIVE_UP_AFTER } from '../rules/webhook-retry.ts';
-import { closeAllAlerts } from './close-alerts-without-event.ts';
 import { activeWebhooks, enqueueEvent, type Outbox, takersAmong } from './events.ts';
-import { dropMessages } from './messages.ts';
-import type { Receiver } from './receivers.ts';
+import { type Receiver, setReceiverStatus } from './receivers.ts';
 
 /** Shortest time between two mails of one kind about one receiver: enabling a broken receiver in a loop sends no flood of mail. */
 const MAILS_EVERY_MS = 3_600_000;
@@ -23,9 +21,8 @@ export interface LastFailure {
 }
 
 /**
- * Disables a receiver whose row the transaction holds after too many failures in a row: drops its unfinished messages and mails
- * the team. A webhook becomes disabled, and the other webhooks of its business get an event; a subscription becomes paused, and its
- * open alerts are closed.
+ * Disables a receiver whose row the transaction holds after too many failures in a row, and mails the team. A webhook becomes
+ * disabled, and the other webhooks of its business get an event, which only the current format has; a subscription becomes paused.
  */
 export async function disableReceiver(
   rows: Transaction<Database>,
@@ -33,24 +30,19 @@ export async function disableReceiver(
   receiver: Receiver,
   failure: LastFailure,
 ): Promise<void> {
-  const at = instant(failure.at_ms);
-  const updated_at = instant(failure.now_ms);
-  if (receiver.kind === 'webhook') {
-    await rows
-      .updateTable('webhooks')
-      .set({ status: 'disabled', inactive_since: at, updated_at })
-      .where('id', '=', receiver.id)
-      .execute();
-    await dropMessages(rows, receiver.id);
-    await notifyOtherWebhooks(rows, outbox, receiver, failure);
-  } else {
-    await rows
-      .updateTable('subscriptions')
-      .set({ status: 'paused', updated_at })
-      .where('id', '=', receiver.id)
-      .execute();
-    await closeAllAlerts(rows, receiver.id);
-    await dropMessages(rows, receiver.id);
+  const { kind, id, business_id, url } = receiver;
+  const { status_code, error, at_ms, now_ms } = failure;
+  await setReceiverStatus(rows, receiver, kind === 'webhook' ? 'disabled' : 'paused', now_ms);
+  if (kind === 'webhook') {
+    const data: WebhookDisabledData = {
+      ...{ webhook_id: id, url: withoutQuery(url), reason: 'consecutive_failures' },
+      ...{ consecutive_failures: GIVE_UP_AFTER, disabled_at: timestamp(at_ms) },
+      ...{ last_status_code: status_code, last_error: error },
+    };
+    const event = 'webhook.disabled';
+    const receivers = takersAmong(await activeWebhooks(rows, business_id), 'current', event);
+    const about = { business_id, receivers, event, alert_id: null, after: null, at_ms: now_ms } as const;
+    await enqueueEvent(rows, outbox, { ...about, data });
   }
   await mailTeamAbout(rows, outbox, receiver, failure, GIVE_UP_AFTER);
 }
@@ -68,13 +60,10 @@ export async function mailTeamAbout(
 ): Promise<void> {
   const isDisabled = failures >= GIVE_UP_AFTER;
   const column = isDisabled ? 'give_up_mailed_at' : 'warned_at';
-  const since_ms = at_ms - Date.parse(receiver[column] ?? '');
-  // A time in the future was written before the clock was put back.
-  if (since_ms >= 0 && since_ms < MAILS_EVERY_MS) return;
+  if (at_ms - Date.parse(receiver[column] ?? '') < MAILS_EVERY_MS) return;
   const at = instant(at_ms);
-  const table = kind === 'webhook' ? 'webhooks' : 'subscriptions';
   await rows
-    .updateTable(table)
+    .updateTable(kind === 'webhook' ? 'webhooks' : 'subscriptions')
     .set({ [column]: at })
     .where('id', '=', id)
     .execute();
@@ -96,27 +85,6 @@ export async function mailTeamAbout(
         text: [`${failed} After ${GIVE_UP_AFTER} nothing more is sent to it.`, '', ...facts],
       };
   await mailTeam(rows, queue, business_id, { subject: mail.subject, text: mail.text.join('\n') });
-}
-
-/** Enqueues `webhook.disabled` for the other webhooks of the business; only the current format has this event. */
-async function notifyOtherWebhooks(
-  rows: Transaction<Database>,
-  outbox: Outbox,
-  { id, business_id, url }: Receiver,
-  { status_code, error, at_ms, now_ms }: LastFailure,
-): Promise<void> {
-  const event = 'webhook.disabled';
-  const data: WebhookDisabledData = {
-    webhook_id: id,
-    url: withoutQuery(url),
-    reason: 'consecutive_failures',
-    consecutive_failures: GIVE_UP_AFTER,
-    disabled_at: timestamp(at_ms),
-    last_status_code: status_code,
-    last_error: error,
-  };
-  const receivers = takersAmong(await activeWebhooks(rows, business_id), 'current', event);
-  await enqueueEvent(rows, outbox, { business_id, receivers, event, data, alert_id: null, after: null, at_ms: now_ms });
 }
 
 /** An address without its query, which may contain a password of its owner. */

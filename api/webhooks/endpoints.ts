@@ -1,11 +1,13 @@
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import type { Writer } from '../records/database.ts';
+import { countOwn, deleteOwn, ownRow } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
-import { deleteMessages, dropMessages } from './messages.ts';
+import { deleteMessages } from './messages.ts';
+import { setReceiverStatus } from './receivers.ts';
 import { newSecret } from './signing-secrets.ts';
 
 type Row = Selectable<Database['webhooks']>;
@@ -22,27 +24,15 @@ export async function insertWebhook(
   { url, events }: Pick<Webhook, 'url' | 'events'>,
   limit: number,
 ): Promise<{ readonly webhook: Webhook; readonly secret: string } | null> {
-  if ((await countWebhooks(rows, business_id)) >= limit) return null;
+  if ((await countOwn(rows, 'webhooks', { business_id })) >= limit) return null;
   const at = instant(now_ms);
   const secret = newSecret();
   const row: Row = {
-    id: newId('webhook', now_ms),
-    business_id,
-    url,
-    secret: secrets.encrypt(secret),
-    old_secret: null,
-    old_secret_until: null,
-    events: JSON.stringify(events),
-    status: 'active',
-    format: 'current',
-    inactive_since: null,
-    success_count: 0,
-    failure_count: 0,
-    consecutive_failures: 0,
-    warned_at: null,
-    give_up_mailed_at: null,
-    created_at: at,
-    updated_at: at,
+    ...{ id: newId('webhook', now_ms), business_id, url, events: JSON.stringify(events) },
+    ...{ secret: secrets.encrypt(secret), old_secret: null, old_secret_until: null },
+    ...{ status: 'active', format: 'current', inactive_since: null },
+    ...{ success_count: 0, failure_count: 0, consecutive_failures: 0 },
+    ...{ warned_at: null, give_up_mailed_at: null, created_at: at, updated_at: at },
   };
   await rows.insertInto('webhooks').values(row).execute();
   return { webhook: webhookOf(row), secret };
@@ -50,31 +40,18 @@ export async function insertWebhook(
 
 /** Webhooks of a business, oldest first. */
 export async function selectWebhooks(rows: Kysely<Database>, business_id: string): Promise<readonly Webhook[]> {
-  const found = await rows
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('business_id', '=', business_id)
-    .orderBy('id')
-    .execute();
-  return found.map(webhookOf);
+  const found = rows.selectFrom('webhooks').selectAll().where('business_id', '=', business_id);
+  return (await found.orderBy('id').execute()).map(webhookOf);
 }
 
 /** A webhook of a business; null when the business has no webhook of that id. */
 export async function findWebhook(rows: Kysely<Database>, business_id: string, id: string): Promise<Webhook | null> {
-  const found = await rows
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('id', '=', id)
-    .where('business_id', '=', business_id)
-    .executeTakeFirst();
-  return found === undefined ? null : webhookOf(found);
+  const found = await ownRow(rows, 'webhooks', { business_id, id });
+  return found === null ? null : webhookOf(found);
 }
 
-export interface WebhookChange {
-  readonly url?: string | undefined;
-  readonly events?: readonly AnyEventType[] | undefined;
-  readonly status?: Webhook['status'] | undefined;
-}
+/** Fields to change; undefined ones stay. */
+type WebhookChange = { readonly [Field in 'url' | 'events' | 'status']?: Webhook[Field] | undefined };
 
 /** Updates the given fields of a webhook; false when the business has no webhook of that id. */
 export async function changeWebhook(
@@ -93,54 +70,15 @@ export async function changeWebhook(
     .where('business_id', '=', business_id)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
-  if (status !== undefined) await setWebhookStatus(rows, id, status);
+  if (status !== undefined) await setReceiverStatus(rows, { kind: 'webhook', id }, status, now_ms);
   return true;
-}
-
-/**
- * Sets the status of a webhook whose row the transaction holds. Active: its failures in a row are counted from 0. Any other
- * status: its unfinished messages are dropped.
- */
-export async function setWebhookStatus(
-  rows: Transaction<Database>,
-  id: string,
-  status: Webhook['status'],
-): Promise<void> {
-  if (status === 'active') {
-    await rows
-      .updateTable('webhooks')
-      .set({ status, inactive_since: null, consecutive_failures: 0 })
-      .where('id', '=', id)
-      .execute();
-    return;
-  }
-  await rows
-    .updateTable('webhooks')
-    .set((eb) => ({ status, inactive_since: eb.fn.coalesce('inactive_since', eb.val(instant(Date.now()))) }))
-    .where('id', '=', id)
-    .execute();
-  await dropMessages(rows, id);
 }
 
 /** Deletes a webhook, its messages and its attempts; false when the business has no webhook of that id. */
-export async function removeWebhook({ rows, business_id }: Writer, id: string): Promise<boolean> {
-  const { numDeletedRows } = await rows
-    .deleteFrom('webhooks')
-    .where('id', '=', id)
-    .where('business_id', '=', business_id)
-    .executeTakeFirst();
-  if (numDeletedRows === 0n) return false;
-  await deleteMessages(rows, id);
+export async function removeWebhook(writer: Writer, id: string): Promise<boolean> {
+  if ((await deleteOwn(writer, 'webhooks', id)) === null) return false;
+  await deleteMessages(writer.rows, id);
   return true;
-}
-
-async function countWebhooks(rows: Kysely<Database>, business_id: string): Promise<number> {
-  const { count } = await rows
-    .selectFrom('webhooks')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('business_id', '=', business_id)
-    .executeTakeFirstOrThrow();
-  return count;
 }
 
 function webhookOf(row: Row): Webhook {

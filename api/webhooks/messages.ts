@@ -1,12 +1,38 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { z } from 'zod';
 import { instant } from '../../schemas/time.ts';
 import type { Database } from '../records/schema.ts';
+import type { Queue } from '../records/tasks.ts';
 
 /** An event for one receiver. */
 export type Message = Selectable<Database['messages']>;
 
 /** States of a message that is still to be delivered. */
 const UNFINISHED = ['waiting', 'pending'] as const;
+
+/** Name of the tasks that send messages. */
+export const MESSAGE_TASK = 'push';
+
+/** Payload of a task: the next attempt of a message. `attempt`: 1 for the first. */
+export const MessageTask = z.object({ push_id: z.string(), attempt: z.int().positive() });
+
+/** The fields of a message that its task is made of. */
+export type DueMessage = Pick<Message, 'id' | 'business_id' | 'receiver_id' | 'attempts' | 'attempts_before'>;
+
+/**
+ * Adds the task of the next attempt: those of one receiver are a group, and those of one business share the slots of a tenant.
+ * Retries come after first attempts.
+ */
+export async function addMessageTask(
+  rows: Transaction<Database>,
+  queue: Pick<Queue, 'add'>,
+  { id, business_id, receiver_id, attempts, attempts_before }: DueMessage,
+  due_ms: number,
+): Promise<void> {
+  const payload = { push_id: id, attempt: attempts + 1 };
+  const task = { name: MESSAGE_TASK, tenant: business_id, group: receiver_id, payload, due_ms };
+  await queue.add(rows, attempts > attempts_before ? { ...task, retry: true } : task);
+}
 
 /** A message by its event id; null when there is none. */
 export async function findMessage(rows: Kysely<Database>, id: string): Promise<Message | null> {
@@ -29,24 +55,13 @@ export async function insertRedelivery(
     .execute();
 }
 
-/** Drops the unfinished messages of a receiver; returns their number. */
-export async function dropMessages(rows: Transaction<Database>, receiver_id: string): Promise<number> {
-  const { numUpdatedRows } = await rows
+/** Drops the unfinished messages of a receiver. */
+export async function dropMessages(rows: Transaction<Database>, receiver_id: string): Promise<void> {
+  await rows
     .updateTable('messages')
     .set({ state: 'dropped', next_at: null })
     .where('receiver_id', '=', receiver_id)
     .where('state', 'in', UNFINISHED)
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
-}
-
-/** Drops one pending message. */
-export async function dropMessage(rows: Transaction<Database>, id: string): Promise<void> {
-  await rows
-    .updateTable('messages')
-    .set({ state: 'dropped', next_at: null })
-    .where('id', '=', id)
-    .where('state', '=', 'pending')
     .execute();
 }
 
@@ -64,23 +79,55 @@ export async function updateMessage(
     .execute();
 }
 
+/** Makes a dropped message pending again, due at once, with a new count of retries. */
+export async function requeue(
+  rows: Transaction<Database>,
+  queue: Pick<Queue, 'add'>,
+  message: Omit<DueMessage, 'attempts_before'>,
+  at_ms: number,
+): Promise<void> {
+  const attempts_before = message.attempts;
+  await rows
+    .updateTable('messages')
+    .set({ state: 'pending', after_id: null, attempts_before, first_attempt_at: null, next_at: instant(at_ms) })
+    .where('id', '=', message.id)
+    .execute();
+  await addMessageTask(rows, queue, { ...message, attempts_before }, at_ms);
+}
+
+/** Makes the messages pending that waited for a message which is now delivered or dropped. */
+export async function releaseWaiting(
+  rows: Transaction<Database>,
+  queue: Pick<Queue, 'add'>,
+  after_id: string,
+  at_ms: number,
+): Promise<void> {
+  const released = await rows
+    .updateTable('messages')
+    .set({ state: 'pending', next_at: instant(at_ms) })
+    .where('after_id', '=', after_id)
+    .where('state', '=', 'waiting')
+    .returning(['id', 'business_id', 'receiver_id', 'attempts', 'attempts_before'])
+    .execute();
+  for (const message of released) await addMessageTask(rows, queue, message, at_ms);
+}
+
 /** Deletes the messages and attempts of a receiver that is being deleted. */
 export async function deleteMessages(rows: Transaction<Database>, receiver_id: string): Promise<void> {
   await rows.deleteFrom('messages').where('receiver_id', '=', receiver_id).execute();
   await rows.deleteFrom('attempts').where('receiver_id', '=', receiver_id).execute();
 }
 
-/** Deletes finished messages from before an instant without stored attempts; returns their number. */
-export async function sweepMessages(rows: Transaction<Database>, before_ms: number): Promise<number> {
-  const { numDeletedRows } = await rows
+/** Deletes finished messages from before an instant without stored attempts. */
+export async function sweepMessages(rows: Transaction<Database>, before_ms: number): Promise<void> {
+  await rows
     .deleteFrom('messages')
     .where('state', 'in', ['delivered', 'dropped'])
     .where('created_at', '<', instant(before_ms))
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom('attempts').select('id').whereRef('attempts.event_id', '=', 'messages.id'))),
     )
-    .executeTakeFirst();
-  return Number(numDeletedRows);
+    .execute();
 }
 
 /** Number of unfinished messages, and when the longest overdue of them was due, epoch milliseconds (null: none is due). */

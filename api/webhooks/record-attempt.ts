@@ -2,15 +2,14 @@ import type { Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
 import type { Database } from '../records/schema.ts';
-import { type FailedAttempt, GIVE_UP_AFTER, isDelivered, WARN_AFTER } from '../rules/webhook-retry.ts';
+import { GIVE_UP_AFTER, isDelivered, WARN_AFTER } from '../rules/webhook-retry.ts';
 import { type Attempt, addAttempt } from './attempts.ts';
+import type { AttemptResult } from './client.ts';
 import { disableReceiver, mailTeamAbout } from './disable-receiver.ts';
-import { addMessageTask, type MessageTask, type Outbox } from './events.ts';
-import { type EventFormats, formatOf } from './formats.ts';
-import { findMessage, type Message, updateMessage } from './messages.ts';
-import type { AttemptResult } from './post-signed.ts';
-import { countAttempt, lockReceiver, type Receiver } from './receivers.ts';
-import { releaseWaiting } from './requeue.ts';
+import type { Outbox } from './events.ts';
+import { FORMATS } from './formats.ts';
+import { addMessageTask, findMessage, type Message, releaseWaiting, updateMessage } from './messages.ts';
+import { countAttempt, findReceiver, type Receiver } from './receivers.ts';
 
 /** An attempt that ended. */
 export interface EndedAttempt extends AttemptResult {
@@ -18,14 +17,9 @@ export interface EndedAttempt extends AttemptResult {
   readonly receiver_id: string;
   /** 1 for the first. */
   readonly attempt: number;
-  /** Start of the first attempt, for the task of the next one; null: the message is not retried. */
-  readonly first_attempt: MessageTask['first_attempt'] | null;
-  /** Monotonic milliseconds from that start to the end of this attempt; null: another process made the first attempt. */
-  readonly since_first_ms: number | null;
 }
 
 export interface RecordSettings extends Outbox {
-  readonly formats: EventFormats;
   /** Factor of the waits between attempts. */
   readonly time_scale: number;
   /** Data clock, epoch milliseconds. */
@@ -43,35 +37,40 @@ export async function recordAttempt(
   ended: EndedAttempt,
 ): Promise<Attempt | null> {
   // Messages change only under the lock of their receiver: the message does not change after this read.
-  const receiver = await lockReceiver(rows, settings.store, ended.receiver_id);
+  const receiver = await findReceiver(rows, ended.receiver_id, settings.store.forUpdate);
   const message = receiver === null ? null : await findMessage(rows, ended.message_id);
   if (receiver === null || message === null) return null;
-  if (message.attempts !== ended.attempt - 1 || !IN_FLIGHT.includes(message.state)) return null;
+  // It may be dropped during the attempt.
+  const isOpen = message.state === 'pending' || message.state === 'dropped';
+  if (message.attempts !== ended.attempt - 1 || !isOpen) return null;
 
-  const { retryWait } = formatOf(settings.formats, receiver);
-  const consequence = consequenceOf(receiver, message, ended, (failed) => retryWait(failed, settings.time_scale));
-  const { success, failures, is_given_up, is_warning, next_at_ms } = consequence;
-  const failure = {
-    status_code: ended.status_code,
-    error: publicError(ended.error_class),
-    at_ms: ended.ended_ms,
-    now_ms: settings.now_ms,
-  };
+  const { queue, now_ms, time_scale } = settings;
+  const { status_code, error_class, started_ms } = ended;
+  const ended_ms = started_ms + ended.duration_ms;
+  const success = isDelivered(status_code);
+  // A message that was dropped during the attempt is not counted: its receiver was paused, or has started again.
+  const counts = message.state === 'pending' && receiver.status === 'active';
+  const isFirstFailure = !success && counts && ended.attempt === 1;
+  /** Distinct events in a row that failed, this one included. */
+  const failures = success ? 0 : receiver.consecutive_failures + (isFirstFailure ? 1 : 0);
+  const isGivenUp = isFirstFailure && failures >= GIVE_UP_AFTER;
+  const mayRetry = !success && counts && !isGivenUp && message.redelivered_from === null;
+  const wait_ms = mayRetry ? retryWaitOf(receiver, message, ended, ended_ms, time_scale) : null;
+  const next_at = wait_ms === null ? null : instant(ended_ms + wait_ms);
+
   await countAttempt(rows, receiver, success, failures);
-  if (is_given_up) await disableReceiver(rows, settings, receiver, failure);
-  if (is_warning) await mailTeamAbout(rows, settings, receiver, failure, failures);
+  const failure = { status_code, error: publicError(error_class), at_ms: ended_ms, now_ms };
+  if (isGivenUp) await disableReceiver(rows, settings, receiver, failure);
+  if (isFirstFailure && failures === WARN_AFTER) await mailTeamAbout(rows, settings, receiver, failure, failures);
   await updateMessage(rows, message, {
-    state: success ? 'delivered' : next_at_ms === null ? 'dropped' : 'pending',
-    first_attempt_at: message.first_attempt_at ?? instant(ended.started_ms),
-    next_at: next_at_ms === null ? null : instant(next_at_ms),
+    state: success ? 'delivered' : next_at === null ? 'dropped' : 'pending',
+    first_attempt_at: message.first_attempt_at ?? instant(started_ms),
+    next_at,
   });
-  const attempt = attemptRow(message, ended, success, next_at_ms);
+  const attempt = attemptRow(message, ended, success, next_at);
   await addAttempt(rows, attempt);
-  if (next_at_ms === null) await releaseWaiting(rows, settings, message.id, ended.ended_ms);
-  else {
-    const retry = { push_id: message.id, attempt: ended.attempt + 1, first_attempt: ended.first_attempt ?? undefined };
-    await addMessageTask(rows, settings.queue, message, retry, next_at_ms);
-  }
+  if (wait_ms === null) await releaseWaiting(rows, queue, message.id, ended_ms);
+  else await addMessageTask(rows, queue, { ...message, attempts: ended.attempt }, ended_ms + wait_ms);
   return attempt;
 }
 
@@ -85,65 +84,30 @@ export function attemptId(event_id: string, attempt: number, at_ms: number): str
   return attempt === 1 ? event_id.replace(/^evt_/, 'whd_') : newId('delivery', at_ms);
 }
 
-/** States that a message may have at the end of an attempt: it may be dropped during the attempt. */
-const IN_FLIGHT: readonly Message['state'][] = ['pending', 'dropped'];
-
-interface Consequence {
-  readonly success: boolean;
-  /** Distinct events in a row that failed, this one included. */
-  readonly failures: number;
-  readonly is_given_up: boolean;
-  readonly is_warning: boolean;
-  /** When the next attempt is due; null: there is none. */
-  readonly next_at_ms: number | null;
-}
-
-function consequenceOf(
-  receiver: Receiver,
-  message: Message,
-  ended: EndedAttempt,
-  wait: (failed: FailedAttempt) => number | null,
-): Consequence {
-  const success = isDelivered(ended.status_code);
-  // A message that was dropped during the attempt is not counted: its receiver was paused, or has started again.
-  const counts = message.state === 'pending' && receiver.status === 'active';
-  const isFirstFailure = !success && counts && ended.attempt === 1;
-  const failures = success ? 0 : receiver.consecutive_failures + (isFirstFailure ? 1 : 0);
-  const is_given_up = isFirstFailure && failures >= GIVE_UP_AFTER;
-  const wait_ms =
-    success || !counts || is_given_up || message.redelivered_from !== null
-      ? null
-      : wait({
-          attempt: ended.attempt - message.attempts_before,
-          status_code: ended.status_code,
-          retry_after_ms: ended.retry_after_ms,
-          since_first_ms: ended.since_first_ms,
-        });
-  return {
-    success,
-    failures,
-    is_given_up,
-    is_warning: isFirstFailure && failures === WARN_AFTER,
-    next_at_ms: wait_ms === null ? null : ended.ended_ms + wait_ms,
+/** Milliseconds until the message is sent again; null: it is not. */
+function retryWaitOf(
+  { format }: Receiver,
+  { attempts_before, first_attempt_at }: Message,
+  { attempt, status_code, retry_after_ms, started_ms }: EndedAttempt,
+  ended_ms: number,
+  time_scale: number,
+): number | null {
+  const first_ms = first_attempt_at === null ? started_ms : Date.parse(first_attempt_at);
+  const failed = {
+    attempt: attempt - attempts_before,
+    status_code,
+    retry_after_ms,
+    since_first_ms: ended_ms - first_ms,
   };
+  return FORMATS[format].retryWait(failed, time_scale);
 }
 
-function attemptRow(message: Message, ended: EndedAttempt, success: boolean, next_at_ms: number | null): Attempt {
+function attemptRow(message: Message, ended: EndedAttempt, success: boolean, next_retry_at: string | null): Attempt {
+  const { id: event_id, business_id, receiver_id, event, redelivered_from } = message;
+  const { attempt, status_code, error, error_class, answer, duration_ms, started_ms } = ended;
   return {
-    id: attemptId(message.id, ended.attempt, ended.started_ms),
-    business_id: message.business_id,
-    receiver_id: message.receiver_id,
-    event_id: message.id,
-    event: message.event,
-    attempt: ended.attempt,
-    status_code: ended.status_code,
-    success: success ? 1 : 0,
-    error: ended.error,
-    error_class: ended.error_class,
-    answer: ended.answer,
-    redelivered_from: message.redelivered_from,
-    duration_ms: Math.max(0, Math.round(ended.ended_ms - ended.started_ms)),
-    next_retry_at: next_at_ms === null ? null : instant(next_at_ms),
-    created_at: instant(ended.started_ms),
+    ...{ id: attemptId(event_id, attempt, started_ms), business_id, receiver_id, event_id, event },
+    ...{ attempt, status_code, success: success ? 1 : 0, error, error_class, answer },
+    ...{ redelivered_from, duration_ms, next_retry_at, created_at: instant(started_ms) },
   };
 }

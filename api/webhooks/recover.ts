@@ -2,17 +2,16 @@ import type { Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import type { Database } from '../records/schema.ts';
-import { addMessageTask, enqueueEvent, type Outbox } from './events.ts';
-import { type Alert, type EventFormats, formatOf } from './formats.ts';
-import { type Message, overdueMessages } from './messages.ts';
+import { enqueueEvent, type Outbox } from './events.ts';
+import { type Alert, FORMATS } from './formats.ts';
+import { addMessageTask, type Message, overdueMessages, requeue } from './messages.ts';
 import type { Receiver } from './receivers.ts';
-import { requeue } from './requeue.ts';
 
 /** A message that is overdue by this much has lost its task: the service was restored from a backup, which has no queue. */
 export const OVERDUE_MS = 300_000;
 
 /** How many events a recovery sends. */
-export interface Recovered {
+interface Recovered {
   /** Dropped ones, under their old ids. */
   readonly dropped: number;
   /** Those of alerts that were raised or resolved while the webhook was not active. */
@@ -28,72 +27,53 @@ export interface Recovered {
  */
 export async function recover(
   rows: Transaction<Database>,
-  { formats, ...outbox }: Outbox & { readonly formats: EventFormats },
+  outbox: Outbox,
   receiver: Receiver,
   { since_ms, now_ms }: { readonly since_ms: number; readonly now_ms: number },
 ): Promise<Recovered> {
   const at_ms = Date.now();
   const since = instant(since_ms);
   const { id, kind, business_id } = receiver;
-  const { encode, ordered_by, stepsOf } = formatOf(formats, receiver);
+  const format = FORMATS[receiver.format];
   const overdue = (await overdueMessages(rows, at_ms - OVERDUE_MS)).filter(({ receiver_id }) => receiver_id === id);
-  for (const message of overdue)
-    await addMessageTask(rows, outbox.queue, message, { push_id: message.id, attempt: message.attempts + 1 }, at_ms);
+  for (const message of overdue) await addMessageTask(rows, outbox.queue, message, at_ms);
   const takes = await takenBy(rows, receiver);
   const alerts = await lockAlertsSince(rows, outbox, receiver, since);
   const known = await messagesOf(rows, id);
   const count = { dropped: 0, missed: 0, overdue: overdue.length };
-  const sendAgain = async (message: Known, after_id: string | null) => {
-    await requeue(rows, outbox, message, after_id, at_ms);
-    count.dropped += 1;
-  };
   const ordered = new Set(alerts.map((alert) => alert.id));
   for (const message of known)
-    if (message.state === 'dropped' && message.created_at >= since && !ordered.has(message.alert_id ?? ''))
-      await sendAgain(message, null);
+    if (message.state === 'dropped' && message.created_at >= since && !ordered.has(message.alert_id ?? '')) {
+      await requeue(rows, outbox.queue, message, at_ms);
+      count.dropped += 1;
+    }
 
   const sent = new Map(known.map((message) => [`${message.alert_id} ${message.event}`, message]));
-  for (const own of Map.groupBy(alerts, (alert) => alert[ordered_by]).values()) {
+  for (const own of Map.groupBy(alerts, (alert) => alert[format.ordered_by]).values()) {
     const steps = own.toSorted(byBeginning).flatMap((alert) =>
-      stepsOf(alert).map((step, k) => ({
-        ...step,
-        alert_id: alert.id,
-        at: k === 0 ? alert.triggered_at : alert.resolved_at,
-        message: sent.get(`${alert.id} ${step.event}`) ?? null,
-      })),
+      (['begins', 'ends'] as const).flatMap((step) => {
+        const event = format.alertEvent(alert, step);
+        if (event === null) return [];
+        const at = step === 'begins' ? alert.triggered_at : alert.resolved_at;
+        return { ...event, alert_id: alert.id, at, message: sent.get(`${alert.id} ${event.event}`) ?? null };
+      }),
     );
     const last = steps.findLastIndex(({ message }) => message !== null && message.state !== 'dropped');
     let former = steps[last] ?? null;
-    let former_id = former?.message != null && isUnfinished(former.message) ? former.message.id : null;
     for (const step of steps.slice(last + 1)) {
       const { event, alert_id, data, happened_ms, at, message } = step;
       const isItsEnd = former?.alert_id === alert_id;
-      if (message !== null) {
-        if (!isItsEnd && message.created_at < since) continue;
-        await sendAgain(message, former_id);
-        former_id = message.id;
-      } else {
-        const isMissed = kind === 'webhook' && at !== null && at >= since;
-        if (!takes(event) || !(isItsEnd || isMissed)) continue;
-        const after = former === null ? null : { alert_id: former.alert_id, event: former.event };
-        const about = { business_id, receivers: [id], alert_id, at_ms: now_ms, happened_ms };
-        const [made] = await enqueueEvent(rows, outbox, { ...about, event, data, after }, encode);
-        former_id = made ?? null;
-        count.missed += 1;
-      }
+      const isMissed = takes(event) && (isItsEnd || (kind === 'webhook' && at !== null && at >= since));
+      const isDropped = message !== null && (isItsEnd || message.created_at >= since);
+      if (message === null ? !isMissed : !isDropped) continue;
+      const after = former === null ? null : { alert_id: former.alert_id, event: former.event };
+      const about = { business_id, receivers: [id], alert_id, at_ms: now_ms, happened_ms };
+      await enqueueEvent(rows, outbox, { ...about, event, data, after }, format);
+      count[message === null ? 'missed' : 'dropped'] += 1;
       former = step;
     }
   }
   return count;
-}
-
-type Known = Pick<
-  Message,
-  'id' | 'business_id' | 'receiver_id' | 'alert_id' | 'event' | 'state' | 'attempts' | 'created_at'
->;
-
-function isUnfinished({ state }: Known): boolean {
-  return state === 'pending' || state === 'waiting';
 }
 
 function byBeginning(a: Alert, b: Alert): number {
@@ -127,10 +107,10 @@ async function lockAlertsSince(
 }
 
 /** The messages of a receiver but for redeliveries, oldest first. */
-async function messagesOf(rows: Transaction<Database>, receiver_id: string): Promise<readonly Known[]> {
+async function messagesOf(rows: Transaction<Database>, receiver_id: string): Promise<readonly Omit<Message, 'body'>[]> {
   return await rows
     .selectFrom('messages')
-    .select(['id', 'business_id', 'receiver_id', 'alert_id', 'event', 'state', 'attempts', 'created_at'])
+    .selectAll()
     .where('receiver_id', '=', receiver_id)
     .where('redelivered_from', 'is', null)
     .orderBy('id')

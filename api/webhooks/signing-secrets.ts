@@ -91,10 +91,6 @@ function oldSecretsInForce(row: SecretColumns, secrets: Secrets, machine_ms: num
 }
 
 /** Replaced secrets of a row, newest first, expired ones included. */
-function readOldSecrets({ old_secret, old_secret_until }: SecretColumns, { decrypt }: Secrets): readonly OldSecret[] {
-  if (old_secret === null || old_secret_until === null) return [];
-  const text = decrypt(old_secret);
-  // Earlier releases stored one secret without a list.
-  if (!text.startsWith('[')) return [{ secret: text, until: old_secret_until }];
-  return z.array(OldSecret).parse(JSON.parse(text));
+function readOldSecrets({ old_secret }: SecretColumns, { decrypt }: Secrets): readonly OldSecret[] {
+  return old_secret === null ? [] : z.array(OldSecret).parse(JSON.parse(decrypt(old_secret)));
 }

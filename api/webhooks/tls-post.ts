@@ -51,7 +51,7 @@ export interface Post {
  * Connects to the address that answers first, verifies its certificate, posts, ends the connection, and returns the final answer.
  * Follows no redirect and skips 1xx answers; a 101 is final (RFC 9110, section 15.2). Not undici: it destroys the connection at
  * a 100 that it did not ask for and at a 101, and counts no bytes of TLS. `connecting` limits the time until the certificate is
- * verified, `attempt` the time after it; both abort with an AttemptFault. Throws AttemptFault without a final answer.
+ * verified, `attempt` the whole time; both abort with an AttemptFault. Throws AttemptFault without a final answer.
  */
 export async function postTo(post: Post, connecting: AbortSignal, attempt: AbortSignal): Promise<ReceiverAnswer> {
   const { receiver, addresses, secureContext } = post;
@@ -76,14 +76,8 @@ export async function postTo(post: Post, connecting: AbortSignal, attempt: Abort
     fail(new AttemptFault('connect', `sent more than ${RECEIVED_BYTES_MAX / 1024} KB`));
   };
   const counting = setInterval(checkReceived, COUNT_EVERY_MS);
-  const abortConnecting = () => {
-    if (!is_verified) fail(connecting.reason);
-  };
-  const abortAttempt = () => {
-    if (is_verified) fail(attempt.reason);
-  };
-  connecting.addEventListener('abort', abortConnecting);
-  attempt.addEventListener('abort', abortAttempt);
+  connecting.addEventListener('abort', () => is_verified || fail(connecting.reason));
+  attempt.addEventListener('abort', () => fail(attempt.reason));
   raw.on('error', (error) => fail(connectionFault(error, 'connect')));
   raw.once('close', () => fail(new AttemptFault('connect', 'connection was closed')));
   raw.once('connect', () => {
@@ -105,16 +99,13 @@ export async function postTo(post: Post, connecting: AbortSignal, attempt: Abort
       });
       posted.once('upgrade', (response) => resolve(toAnswer(response, Buffer.alloc(0))));
       posted.on('error', (error) => fail(new AttemptFault('connect', error.message, { cause: error })));
-      if (attempt.aborted) abortAttempt();
     });
   });
-  if (connecting.aborted) abortConnecting();
+  if (connecting.aborted) fail(connecting.reason);
   try {
     return await promise;
   } finally {
     clearInterval(counting);
-    connecting.removeEventListener('abort', abortConnecting);
-    attempt.removeEventListener('abort', abortAttempt);
     end();
   }
 }

@@ -8,7 +8,6 @@ import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { REPLAY_WINDOW_MS } from '../../api/billing/idempotency.ts';
 import { docsRoutes, EXAMPLE_URL, GUIDES } from '../../api/docs/pages.ts';
 import { RATE_WINDOW_S } from '../../api/http/call-limits.ts';
-import { EARLIER_WAITS_MS } from '../../api/legacy/events.ts';
 import { CURSOR_MS } from '../../api/records/cursors.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import {
@@ -23,6 +22,7 @@ import { GUEST_RATE_PER_MINUTE } from '../../api/server/guests.ts';
 import { describeApi, operationId } from '../../api/server/openapi.ts';
 import { ATTEMPTS_KEPT } from '../../api/webhooks/attempts.ts';
 import { ATTEMPT_MS, CONNECT_MS } from '../../api/webhooks/client.ts';
+import { EARLIER_WAITS_MS } from '../../api/webhooks/formats.ts';
 import { signatureHeaders, TOLERANCE_S } from '../../api/webhooks/signature.ts';
 import { ERROR_ADVICE, ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import { EXPORT_KEPT_DAYS } from '../../schemas/resources/export-job.ts';

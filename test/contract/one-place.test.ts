@@ -1,12 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import type { z } from 'zod';
-import { type Alert, recentAlerts } from '../../api/alerts/alerts.ts';
+import { recentAlerts } from '../../api/alerts/alerts.ts';
 import { createWatch, watchPartsOf } from '../../api/alerts/watch.ts';
 import { ALERT_ENDPOINTS } from '../../api/routes/alerts.ts';
 import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
 import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
 import { listStorms } from '../../api/routes/storms.ts';
+import type { Alert } from '../../api/webhooks/formats.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { destination } from '../../schemas/geo/distance.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';

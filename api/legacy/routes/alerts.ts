@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SubscriptionDetail } from '../../../schemas/resources/subscription.ts';
 import { instant, timestamp } from '../../../schemas/time.ts';
 import { createAlert, deleteAlert, getAlert } from '../../routes/alerts.ts';
-import { setReceiverFormat } from '../../webhooks/formats.ts';
+import { setReceiverFormat } from '../../webhooks/receivers.ts';
 import { earlierRead, earlierWrite, exampleFor } from '../endpoint.ts';
 import {
   EarlierSubscription,

@@ -4,8 +4,8 @@ import { EVENT_MIN_MM } from '../../../schemas/size.ts';
 import type { ClimatologyCell } from '../../../schemas/tables/derived.ts';
 import { addDays, stormDate } from '../../../schemas/time.ts';
 import { ApiError } from '../../http/errors.ts';
-import { findLocation } from '../../portfolio/locations.ts';
 import { dayHail } from '../../queries/history.ts';
+import { ownRow } from '../../records/own-rows.ts';
 import { getHailRisk } from '../../routes/hail-risk.ts';
 import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
@@ -37,7 +37,10 @@ export const earlierLocationRisk = earlier(
       return { dates, first, last, table, provenance: table?.provenance ?? null };
     },
     answer: async ({ params, caller, edition, services, plan: { dates, table, first, last } }) => {
-      const location = await findLocation(services.records.reader, caller.business_id, params.id);
+      const location = await ownRow(services.records.reader, 'portfolio_locations', {
+        business_id: caller.business_id,
+        id: params.id,
+      });
       if (location === null) throw new ApiError('not_found', 'no such location');
       const { lat, lon } = location;
       const reach = { lat, lon, radius_km: RISK_RADIUS_KM, first, last, min_size_mm: EVENT_MIN_MM };

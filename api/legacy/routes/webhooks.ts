@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
-import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
+import { type AnyEventType, EARLIER_EVENT_TYPES, type EventType } from '../../../schemas/webhook-events.ts';
 import { ApiError } from '../../http/errors.ts';
 import {
-  checkEventTypes,
   createWebhook,
   deleteWebhook,
   getWebhook,
-  knownWebhook,
   listAttempts,
   listWebhooks,
   redeliver,
@@ -16,9 +14,8 @@ import {
   updateWebhook,
 } from '../../routes/webhooks.ts';
 import type { Endpoint } from '../../server/endpoint.ts';
-import { changeWebhook } from '../../webhooks/endpoints.ts';
-import { setReceiverFormat } from '../../webhooks/formats.ts';
 import { parseReceiverUrl } from '../../webhooks/public-address.ts';
+import { setReceiverFormat } from '../../webhooks/receivers.ts';
 import { earlier, earlierWrite, exampleFor } from '../endpoint.ts';
 import {
   EarlierWebhookCreated,
@@ -28,8 +25,11 @@ import {
 } from '../resources.ts';
 
 const EXAMPLE_URL = 'https://hooks.example.com/hail';
-/** Event types that both variants have. */
-const OF_BOTH = EVENT_TYPES.filter((type) => (EARLIER_EVENT_TYPES as readonly string[]).includes(type));
+
+/** Types of the earlier format as the current endpoints take them: these check types against the format of the webhook. */
+function asCurrent(types: readonly AnyEventType[]): EventType[] {
+  return types as EventType[];
+}
 
 /** POST /legacy/v1/webhooks */
 const createEarlierWebhook = earlierWrite(createWebhook, {
@@ -37,11 +37,8 @@ const createEarlierWebhook = earlierWrite(createWebhook, {
   body: EarlierWebhookCreation,
   reply: EarlierWebhookCreated,
   asked: { body: { url: EXAMPLE_URL, events: ['hail.detected', 'hail.cleared'] } },
-  toCurrent: ({ body: { url } }) => ({ body: { url } }),
-  also: async (writer, { webhook_id }, { body }) => {
-    await setReceiverFormat(writer.rows, webhook_id, 'legacy');
-    await changeWebhook(writer, webhook_id, { events: body.events ?? EARLIER_EVENT_TYPES });
-  },
+  toCurrent: ({ body: { url, events } }) => ({ body: { url, events: asCurrent(events ?? EARLIER_EVENT_TYPES) } }),
+  also: ({ rows }, { webhook_id }) => setReceiverFormat(rows, webhook_id, 'legacy'),
   fromCurrent: (made, { body }) => ({ ...made, events: [...(body.events ?? EARLIER_EVENT_TYPES)] }),
   check: ({ url }) => checkAddress('/url', url),
 });
@@ -53,16 +50,10 @@ const updateEarlierWebhook = earlierWrite(updateWebhook, {
   body: EarlierWebhookUpdate,
   reply: WebhookUpdated,
   asked: { body: { status: 'paused' } },
-  // The types are checked in `also`. The current endpoint gets types that every webhook may have.
   toCurrent: ({ params, body: { events, ...rest } }) => ({
     params,
-    body: { ...rest, ...(events === undefined ? {} : { events: OF_BOTH }) },
+    body: { ...rest, ...(events === undefined ? {} : { events: asCurrent(events) }) },
   }),
-  also: async (writer, _, { params, body: { events }, services }) => {
-    if (events === undefined) return;
-    checkEventTypes(services, await knownWebhook(writer.rows, writer.business_id, params.id), events);
-    await changeWebhook(writer, params.id, { events });
-  },
   fromCurrent: (_, { body }) => ({ success: true as const, updated: sentFields(body) }),
   check: ({ url }) => url === undefined || checkAddress('/url', url),
 });

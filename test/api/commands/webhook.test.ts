@@ -7,17 +7,16 @@ import type { Records } from '../../../api/billing/records.ts';
 import { openRecords } from '../../../api/billing/records.ts';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { formatDelivery, type ReceivedDelivery, startListener } from '../../../api/commands/webhook-listen.ts';
-import { EARLIER_SAMPLES, earlierBodyOf } from '../../../api/legacy/events.ts';
 import { openSecrets, type Secrets } from '../../../api/records/secrets.ts';
 import { openQueue } from '../../../api/records/tasks.ts';
-import { openWebhookClient } from '../../../api/webhooks/client.ts';
-import { eventFormats } from '../../../api/webhooks/current-format.ts';
-import { insertWebhook, setWebhookStatus } from '../../../api/webhooks/endpoints.ts';
-import { SAMPLES } from '../../../api/webhooks/event-samples.ts';
-import { bodyOf, enqueueEvent } from '../../../api/webhooks/events.ts';
-import { postSigned, type SignedMessage } from '../../../api/webhooks/post-signed.ts';
-import { findReceiver } from '../../../api/webhooks/receivers.ts';
+import { openWebhookClient, postSigned } from '../../../api/webhooks/client.ts';
+import { insertWebhook } from '../../../api/webhooks/endpoints.ts';
+import { EARLIER_SAMPLES, SAMPLES } from '../../../api/webhooks/event-samples.ts';
+import { enqueueEvent } from '../../../api/webhooks/events.ts';
+import { FORMATS } from '../../../api/webhooks/formats.ts';
+import { findReceiver, setReceiverStatus } from '../../../api/webhooks/receivers.ts';
 import { recordAttempt } from '../../../api/webhooks/record-attempt.ts';
+import { secretsInForce } from '../../../api/webhooks/signing-secrets.ts';
 import { EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 
@@ -48,31 +47,31 @@ async function withWebhook(given: Operator): Promise<{ id: string; secret: strin
   );
 }
 
+/** The secrets of a receiver that sign at an instant of the machine's clock, newest first. */
+async function signingSecrets(given: Operator, id: string, at_ms: number): Promise<readonly string[]> {
+  return await asService(given, async (records, secrets) => {
+    const receiver = await findReceiver(records.reader, id);
+    return receiver === null ? [] : secretsInForce(receiver, secrets, at_ms);
+  });
+}
+
 const REPORTS = { failed: () => {}, troubled: () => {} };
 
 /** One event that was tried once and failed. */
 async function failedEvent(given: Operator, receiver: string, business_id: string): Promise<string> {
   return await asService(given, async (records) => {
     const queue = openQueue(records.store, REPORTS);
-    const outbox = {
-      queue,
-      formats: eventFormats([]),
-      store: records.store,
-      time_scale: 1,
-      now_ms: given.config.now_ms,
-    };
+    const outbox = { queue, store: records.store, time_scale: 1, now_ms: given.config.now_ms };
     return await records.transaction(async (rows) => {
       const about = { business_id, receivers: [receiver], event: 'alert.created', data: {}, alert_id: null } as const;
       const [message_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: 0 });
-      const times = { started_ms: Date.now(), ended_ms: Date.now() };
+      const times = { started_ms: Date.now(), duration_ms: 0 };
       const failed = {
         status_code: null,
         error_class: 'blocked' as const,
         error: 'is not public',
         answer: '',
         retry_after_ms: null,
-        first_attempt: null,
-        since_first_ms: null,
       };
       await recordAttempt(rows, outbox, { message_id, receiver_id: receiver, attempt: 1, ...times, ...failed });
       return message_id;
@@ -102,8 +101,7 @@ test.serial('rotate-secret shows the new secret once, and the old one signs besi
   const given = operator(t);
   const { id, secret: old } = await withWebhook(given);
   const { secret, old_secret_until } = await given.json('webhook', 'rotate-secret', id, '--grace', '1h');
-  const secretsAt = (at_ms: number) =>
-    asService(given, async (records, secrets) => (await findReceiver(records.reader, secrets, id, at_ms))?.secrets);
+  const secretsAt = (at_ms: number) => signingSecrets(given, id, at_ms);
   const until_ms = Date.parse(String(old_secret_until));
   t.deepEqual(await secretsAt(until_ms - 1), [secret, old]);
   t.deepEqual(await secretsAt(until_ms), [secret]);
@@ -119,8 +117,7 @@ test.serial(
     const { id, secret: first } = await withWebhook(given);
     const rotated = await given.json('webhook', 'rotate-secret', id, '--grace', '2h');
     const again = await given.json('webhook', 'rotate-secret', id, '--grace', '1h');
-    const signing = (at_ms: number) =>
-      asService(given, async (records, secrets) => (await findReceiver(records.reader, secrets, id, at_ms))?.secrets);
+    const signing = (at_ms: number) => signingSecrets(given, id, at_ms);
     const [second, third] = [String(rotated.secret), String(again.secret)];
     const [second_until_ms, first_until_ms] = [again, rotated].map((each) => Date.parse(String(each.old_secret_until)));
     t.deepEqual(again.older_secrets_until, [rotated.old_secret_until]);
@@ -144,7 +141,9 @@ test.serial('enable sets a disabled webhook to active, and recover sends what it
   const given = operator(t);
   const { id, business_id } = await withWebhook(given);
   const event_id = await failedEvent(given, id, business_id);
-  await asService(given, (records) => records.transaction((rows) => setWebhookStatus(rows, id, 'disabled')));
+  await asService(given, (records) =>
+    records.transaction((rows) => setReceiverStatus(rows, { kind: 'webhook', id }, 'disabled', given.config.now_ms)),
+  );
   t.regex((await given.run('webhook', 'recover', id, '--since', '2026-01-01')).err, /is disabled, expected active/);
   t.like(await given.json('webhook', 'enable', id), { changed: true });
   t.like(await given.json('webhook', 'enable', id), { changed: false });
@@ -252,8 +251,7 @@ test.serial('doctor finds that the master key is gone, or another one', async (t
   t.regex((await given.run('doctor')).out, /fault {2}master key: records \S+: master key is \S+, expected /);
   renameSync(away, key);
   t.regex((await given.run('doctor')).out, /^ok {5}master key: stored secrets are under one that is here$/m);
-  const found = await asService(given, (records, secrets) => findReceiver(records.reader, secrets, id, Date.now()));
-  t.deepEqual(found?.secrets, [secret]);
+  t.deepEqual(await signingSecrets(given, id, Date.now()), [secret]);
 });
 
 const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=';
@@ -276,15 +274,23 @@ test('the listener takes events of both variants, counts repetitions, and refuse
     client.close();
     rmSync(folder, { recursive: true });
   });
-  const send = async (message: Omit<SignedMessage, 'id'>, secret = SECRET) =>
+  const send = async (message: { event: string; body: string }, secret = SECRET) =>
     (await postSigned(client, { url: `${listener.url}depot?k=1`, secrets: [secret] }, { id: ID, ...message }))
       .status_code;
   const event = 'alert.created' as const;
   const created = {
     event,
-    body: bodyOf({ id: ID, event, at_ms: AT_MS, data: { ...SAMPLES[event], location_name: '\u009b2J' } }),
+    body: FORMATS.current.encode({
+      id: ID,
+      event,
+      at_ms: AT_MS,
+      data: { ...SAMPLES[event], location_name: '\u009b2J' },
+    }),
   };
-  const earlier = { event, body: earlierBodyOf({ event, at_ms: AT_MS, data: EARLIER_SAMPLES[event] }) };
+  const earlier = {
+    event,
+    body: FORMATS.legacy.encode({ id: ID, event, at_ms: AT_MS, data: EARLIER_SAMPLES[event] }),
+  };
   t.deepEqual([await send(created), await send(created), await send(earlier)], [202, 202, 202]);
   t.is(await send(created, 'whsec_b3RoZXI='), 401);
   t.is(await send({ event, body: '{"id":1}' }), 400);

@@ -1,5 +1,4 @@
 import test from 'ava';
-import { earlierRetryWait } from '../../../api/legacy/events.ts';
 import { localTimeAt } from '../../../api/rules/local-time.ts';
 import { type Feeds, ingestHealth } from '../../../api/rules/staleness.ts';
 import { creditBalance, operationsCsv, operationsPage } from '../../../api/rules/usage.ts';
@@ -44,11 +43,6 @@ const FAILED = { status_code: 500, retry_after_ms: null, since_first_ms: 0 } as 
 test('five retries wait 10, 20, 40, 80 and 160 s, and there is no sixth', (t) => {
   const waits = [1, 2, 3, 4, 5, 6].map((attempt) => retryWait({ ...FAILED, attempt }));
   t.deepEqual(waits, [10_000, 20_000, 40_000, 80_000, 160_000, null]);
-});
-
-test('in the earlier variant three retries wait 1 s, 30 s and 5 min, and there is no fourth', (t) => {
-  const waits = [1, 2, 3, 4].map((attempt) => earlierRetryWait({ attempt }));
-  t.deepEqual(waits, [1_000, 30_000, 300_000, null]);
 });
 
 for (const [status_code, retry_after_ms, wait_ms] of [

@@ -7,25 +7,23 @@ import test, { type ExecutionContext } from 'ava';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/accounts/mail.ts';
 import { setMember } from '../../../api/accounts/members.ts';
-import { openArrival } from '../../../api/alerts/arrival.ts';
 import { matchScan, type ScanHail } from '../../../api/alerts/match.ts';
-import { indexPlaces } from '../../../api/alerts/place-index.ts';
 import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/places.ts';
-import { EARLIER_SAMPLES, earlierBodyOf } from '../../../api/legacy/events.ts';
 import { CommitFailed } from '../../../api/records/errors.ts';
 import type { NewTask } from '../../../api/records/tasks.ts';
 import { WEBHOOK_ENDPOINTS } from '../../../api/routes/webhooks.ts';
 import { addAttempt } from '../../../api/webhooks/attempts.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
+import { EARLIER_SAMPLES } from '../../../api/webhooks/event-samples.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
-import { setReceiverFormat } from '../../../api/webhooks/formats.ts';
+import { FORMATS } from '../../../api/webhooks/formats.ts';
 import { findMessage, sweepMessages } from '../../../api/webhooks/messages.ts';
+import { setReceiverFormat } from '../../../api/webhooks/receivers.ts';
 import { signatureFault } from '../../../api/webhooks/signature.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { boxRing, type Position } from '../../../schemas/geo/position.ts';
 import type { Ring } from '../../../schemas/geo/rings.ts';
-import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { EarlierEventBody } from '../../../schemas/webhook-events.ts';
 import { departuresOfEvent } from '../../support/data/described-events.ts';
 import { startReceiver } from '../../support/service/receiver.ts';
@@ -137,16 +135,6 @@ test('a task that comes again finds its attempt made, and sends and records noth
   t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1 } });
 });
 
-test('an event for a receiver of an unknown format is not sent', async (t) => {
-  const service = await startWebhookService();
-  t.teardown(service.close);
-  const { webhook_id } = await makeWebhook(service);
-  await happen(service, [webhook_id]);
-  await service.records.transaction((rows) => setReceiverFormat(rows, webhook_id, 'unknown' as 'current'));
-  await t.throwsAsync(runTasks(service), { message: 'event format unknown: expected one of current,legacy' });
-  t.is(service.receivers.received.length, 0);
-});
-
 test('what is written for a receiver that was just paused or deleted is given up, and leaves nothing that waits', async (t) => {
   const service = await startWebhookService();
   t.teardown(service.close);
@@ -201,33 +189,6 @@ test('events of which no delivery is kept are swept once they are old', async (t
   );
 });
 
-for (const [direction, step_ms] of [
-  ['put forward by an hour', 3_600_000],
-  ['put back by two years', -2 * 365 * 86_400_000],
-] as const)
-  test.serial(`a clock that is ${direction} during an attempt leaves the wait for the next as it is`, async (t) => {
-    const service = await startWebhookService();
-    t.teardown(service.close);
-    const { webhook_id } = await makeWebhook(service);
-    await happen(service, [webhook_id]);
-    const clock = Date.now;
-    t.teardown(() => {
-      Date.now = clock;
-    });
-    service.receivers.answer = () => {
-      Date.now = () => clock() + step_ms;
-      return { status_code: 503, error_class: 'http_status' };
-    };
-    await runTasks(service);
-    const { reader } = service.records;
-    const task = await reader.selectFrom('tasks').select('due_ms').executeTakeFirstOrThrow();
-    const wait_ms = task.due_ms - Date.now();
-    t.true(wait_ms > -60_000 && wait_ms <= 10_000, `waits ${wait_ms} ms`);
-    const [delivery] = await reader.selectFrom('attempts').selectAll().execute();
-    t.is(Date.parse(delivery?.next_retry_at ?? ''), task.due_ms);
-    t.true((delivery?.duration_ms ?? Number.NaN) < 60_000);
-  });
-
 test('the next attempt is kept in the records with its time, which a restart does not change', async (t) => {
   const service = await startWebhookService();
   t.teardown(service.close);
@@ -246,47 +207,6 @@ test('the next attempt is kept in the records with its time, which a restart doe
   t.like(JSON.parse(task?.payload ?? ''), { push_id: push?.id, attempt: 2 });
   t.is(task?.retry, 1);
 });
-
-for (const [how, step_ms] of [
-  ['forward', 3_600_000],
-  ['back', -3_600_000],
-  ['forward by two years', 2 * 365 * 86_400_000],
-] as const)
-  test.serial(
-    `a clock that is put ${how} drops no event that waits for a retry, before a restart or after it`,
-    async (t) => {
-      const service = await startWebhookService();
-      t.teardown(service.close);
-      const { webhook_id } = await makeWebhook(service);
-      const [here = ''] = await happen(service, [webhook_id]);
-      const [elsewhere = ''] = await happen(service, [webhook_id]);
-      service.receivers.answer = () => 500;
-      await runTasks(service);
-      const { records } = service;
-      // Noted by a process that is gone: its monotonic clock means nothing here.
-      const tasks = await records.reader.selectFrom('tasks').selectAll().execute();
-      for (const { id, payload } of tasks.filter((task) => task.payload.includes(elsewhere))) {
-        const first_attempt = { owner: 'another process', at_ms: 0 };
-        const changed = JSON.stringify({ ...JSON.parse(payload), first_attempt });
-        await records.transaction((rows) =>
-          rows.updateTable('tasks').set({ payload: changed }).where('id', '=', id).execute(),
-        );
-      }
-      const machine = Date.now;
-      t.teardown(() => {
-        Date.now = machine;
-      });
-      Date.now = () => machine() + step_ms;
-      for (let retries = 1; retries <= 5; retries++) {
-        t.is(await runTasks(service), 2);
-        const states = await Promise.all([here, elsewhere].map((id) => findMessage(records.reader, id)));
-        t.deepEqual(
-          states.map((push) => [push?.attempts, push?.state]),
-          Array(2).fill([1 + retries, retries < 5 ? 'pending' : 'dropped']),
-        );
-      }
-    },
-  );
 
 test('an attempt is recorded once the records can be written again', async (t) => {
   const service = await startWebhookService();
@@ -329,7 +249,7 @@ test('a receiver of the earlier variant gets its payload, signed alike, and retr
       rows,
       { queue: service.services.queue, store: service.records.store },
       { ...about, event: 'hail.detected', data },
-      earlierBodyOf,
+      FORMATS.legacy,
     );
   });
   const dropped = async () => (await findMessage(service.records.reader, event_id))?.state === 'dropped';
@@ -702,48 +622,12 @@ test('what the server has refused for a day lies in the folder, and is reported'
   t.deepEqual(readdirSync(spoolPath(records_root)), [`${MAIL.id}.eml`]);
 });
 
-const START_MS = Date.parse('2026-05-01T20:00:00Z');
-
-/** Minutes of age of scans from minute 0 on, once `elapsed` minutes went by and the machine's clock made a step. */
-function ages(elapsed: number, step: number, scans: readonly number[], now?: () => number): number[] {
-  let [monotonic, machine] = [0, START_MS];
-  const ageOf = openArrival({ now: now ?? (() => machine), machine: () => machine, monotonic: () => monotonic });
-  monotonic += elapsed * MS_PER_MIN;
-  machine += (elapsed + step) * MS_PER_MIN;
-  return scans.map((minute) => ageOf(START_MS + minute * MS_PER_MIN) / MS_PER_MIN);
-}
-
-for (const [what, step] of [
-  ['goes on', 0],
-  ['is set an hour forth', 60],
-  ['is set an hour back', -60],
-] as const)
-  test(`new scans are new and old ones old while the machine's clock ${what}`, (t) => {
-    t.deepEqual(ages(10, step, [9, -35]), [1, 45]);
-  });
-
-test('a clock that was wrong at the start and is set right is believed', (t) => {
-  t.deepEqual(ages(10, 60, [69]), [1]);
-  t.deepEqual(ages(10, -60, [-51]), [1]);
-});
-
-test('a data clock that is not the machine’s is believed, whatever the machine’s does', (t) => {
-  t.deepEqual(
-    ages(10, 60, [100], () => START_MS + 101 * MS_PER_MIN),
-    [1],
-  );
-});
-
-test('a scan that lies in the future by every clock is not old', (t) => {
-  t.true((ages(10, 0, [200])[0] ?? 1) < 0);
-});
-
 const CENTRE = { lat: 35.005, lon: -97.005 };
 
 function circle(id: string, at: Position, radius_km: number, min_size_mm = 25): WatchedPlace {
   return {
     id,
-    kind: 'subscription',
+    ...{ kind: 'subscription', business_id: 'biz_1', name: id, format: 'current' },
     version: 1,
     shape: { kind: 'circle', ...at, radius_km },
     min_size_mm,
@@ -760,11 +644,9 @@ function hail(...rows: readonly (readonly [number, number, number])[]): ScanHail
 function area(id: string, ring: number[][]): { place: WatchedPlace; outline: Ring } {
   const [lons, lats] = [0, 1].map((axis) => ring.map((position) => position[axis] as number)) as [number[], number[]];
   const bbox = [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)] as const;
-  const place = { id, kind: 'area' as const, version: 1, shape: { kind: 'polygon' as const, bbox } };
-  return {
-    place: { ...place, min_size_mm: 25, real_time: false },
-    outline: ring,
-  };
+  const shape = { kind: 'polygon' as const, bbox };
+  const about = { id, kind: 'area' as const, business_id: 'biz_1', name: id, format: null, version: 1, shape };
+  return { place: { ...about, min_size_mm: 25, real_time: false }, outline: ring };
 }
 
 /** Size of the largest detection of each place that was hit, by its id. */
@@ -775,8 +657,8 @@ async function hits(
 ): Promise<Record<string, number>> {
   const read = async (ids: readonly string[]) =>
     new Map(ids.flatMap((id) => (outlines[id] === undefined ? [] : [[id, outlines[id]] as const])));
-  const found = await matchScan(await indexPlaces(places), scan, read);
-  return Object.fromEntries([...found].map(([place, at]) => [places[place]?.id, scan.size_mm[at] as number]));
+  const found = await matchScan(places, scan, read);
+  return Object.fromEntries([...found].map(([id, at]) => [id, scan.size_mm[at] as number]));
 }
 
 test('a circle is hit by a detection of its size within its radius, both included', async (t) => {

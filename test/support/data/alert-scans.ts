@@ -2,12 +2,10 @@ import pino from 'pino';
 import type { WatchParts } from '../../../api/alerts/watch.ts';
 import type { Records } from '../../../api/billing/records.ts';
 import { NO_METER } from '../../../api/http/metrics.ts';
-import { OTHER_FORMATS } from '../../../api/legacy/variants.ts';
 import type { Edition } from '../../../api/published/catalog.ts';
 import type { Engine } from '../../../api/published/duckdb.ts';
 import type { Live, LiveSnapshot } from '../../../api/published/live.ts';
 import { openQueue, type Queue } from '../../../api/records/tasks.ts';
-import { eventFormats } from '../../../api/webhooks/current-format.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { scanId, stormDate } from '../../../schemas/time.ts';
@@ -99,8 +97,6 @@ const live: Live = {
   },
 };
 
-export const FORMATS = eventFormats(OTHER_FORMATS);
-
 /** What a watch is given over made-up scans; `published` is what the tables hold for scans that have left the window. */
 export function watchPartsOf(
   records: Records,
@@ -118,7 +114,6 @@ export function watchPartsOf(
     engine,
     records,
     queue: openQueue(records.store, { failed: () => {}, troubled: () => {} }),
-    formats: FORMATS,
     storm_day_start_hour: 0,
     coverage: async (edition, archive) => {
       const scan = madeOf(edition).all.find((one) => `${scanId(timeOf(one))}.pmtiles` === archive);
@@ -126,7 +121,7 @@ export function watchPartsOf(
       if (scan?.covered === 'unknown') return null;
       return { blocksOver: () => (scan?.covered === false ? 0 : 9) };
     },
-    clocks: { now, machine: () => 0, monotonic: () => 0 },
+    now,
     meter: NO_METER,
     log: pino({ level: 'silent' }),
   };

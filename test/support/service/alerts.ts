@@ -1,5 +1,5 @@
-import type { Alert } from '../../../api/alerts/alerts.ts';
 import { ALERT_ENDPOINTS } from '../../../api/routes/alerts.ts';
+import type { Alert } from '../../../api/webhooks/formats.ts';
 import { newId } from '../../../schemas/ids.ts';
 import { instant } from '../../../schemas/time.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';

@@ -1,5 +1,5 @@
 import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
-import { insertArea, NO_LABELS } from '../../../api/alerts/areas.ts';
+import { insertArea } from '../../../api/alerts/areas.ts';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { acceptJob } from '../../../api/jobs/rows.ts';
 import { upsertLocations } from '../../../api/portfolio/locations.ts';
@@ -72,7 +72,7 @@ async function makeDelivery(writer: Writer, { records, services }: Service): Pro
   const made = await insertWebhook(writer, services.secrets, wanted, 1);
   if (made === null) throw new Error('a new business has no room for a webhook');
   const { id } = made.webhook;
-  const outbox = { queue: services.queue, formats: services.formats, store: records.store, time_scale: 1, now_ms };
+  const outbox = { queue: services.queue, store: records.store, time_scale: 1, now_ms };
   const about = { business_id, receivers: [id], event: 'alert.created', data: {}, alert_id: null } as const;
   const [message_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: now_ms });
   const answered = {
@@ -81,10 +81,8 @@ async function makeDelivery(writer: Writer, { records, services }: Service): Pro
     error: null,
     answer: '',
     retry_after_ms: null,
-    first_attempt: null,
-    since_first_ms: null,
   };
-  const ended = { message_id, receiver_id: id, attempt: 1, started_ms: now_ms, ended_ms: now_ms, ...answered };
+  const ended = { message_id, receiver_id: id, attempt: 1, started_ms: now_ms, duration_ms: 0, ...answered };
   const delivery = await recordAttempt(rows, outbox, ended);
   if (delivery === null) throw new Error('a new event could not be delivered');
   return { id, deliveryId: delivery.id };
@@ -94,6 +92,6 @@ async function makePolygon(writer: Writer): Promise<Record<string, string>> {
   const shape = polygonShape(SQUARE.map(([lon, lat]) => [lon, lat]));
   if ('reason' in shape) throw new Error(`the square is no area: ${shape.reason}`);
   const said = { kind: 'polygon', name: 'yard', real_time: false, purpose: 'monitoring', group_id: null } as const;
-  const { id } = await insertArea(writer, { ...said, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
+  const { id } = await insertArea(writer, { ...said, shape }, SELF_HOSTED.quotas);
   return { id };
 }

@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { openRecords, type Records } from '../../../api/billing/records.ts';
 import { EARLIER_VARIANT } from '../../../api/legacy/variant.ts';
-import { OTHER_FORMATS } from '../../../api/legacy/variants.ts';
 import type { Telemetry } from '../../../api/server/answer.ts';
 import { type AppOptions, createApp } from '../../../api/server/app.ts';
 import type { Endpoint } from '../../../api/server/endpoint.ts';
@@ -96,7 +95,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     storm_day_start_hour: 0,
     base_url: 'http://127.0.0.1:8080/v1',
     now,
-    formats: OTHER_FORMATS,
     ...(options.tiles_url === undefined ? {} : { tiles_url: options.tiles_url }),
   });
   const keys =

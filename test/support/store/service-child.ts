@@ -12,7 +12,6 @@ import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../
  * how many attempts it sent.
  */
 const [folder = '', database_url = '', ca_file = '', time_scale = ''] = process.argv.slice(2);
-const RETRY_MS = 50;
 let now_ms = START_MS;
 const receivers = { allow_cidrs: ['127.0.0.0/8'], ca_file };
 const { services, close } = await openServices({
@@ -37,17 +36,14 @@ const stopSending = startDeliveryWorker({
     },
   },
 });
-let edition = editionOf([]);
 const observers: Observer<Edition>[] = [];
 const catalog = {
-  edition: () => edition,
-  failure: () => null,
   afterEdition: (observer: Observer<Edition>) => {
     observers.push(observer);
     return async () => {};
   },
 };
-const stopWatching = startWatch({ ...watchPartsOf(records, { now: () => now_ms }), queue, catalog }, RETRY_MS);
+const stopWatching = startWatch({ ...watchPartsOf(records, { now: () => now_ms }), queue, catalog });
 process.on('message', async (scans: readonly MadeScan[] | 'end') => {
   if (scans === 'end') {
     await stopWatching();
@@ -59,7 +55,7 @@ process.on('message', async (scans: readonly MadeScan[] | 'end') => {
     return;
   }
   now_ms = START_MS + ((scans.at(-1)?.minute ?? 0) + 1) * MINUTE_MS;
-  edition = editionOf(scans);
+  const edition = editionOf(scans);
   for (const { react, failed } of observers) await react(edition, null).catch(failed);
   process.send?.('offered');
 });

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { setPlan, setStatus } from '../../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
-import { insertArea, NO_LABELS } from '../../../../api/alerts/areas.ts';
+import { insertArea } from '../../../../api/alerts/areas.ts';
 import { createSubscription, deleteSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
 import type { Records } from '../../../../api/billing/records.ts';
@@ -304,7 +304,7 @@ export function alertsSuite(test: Register): void {
       const { id, ring } = await records.transaction(async (rows) => {
         await rows.deleteFrom('subscriptions').execute();
         const writer = { rows, business_id: business.id, now_ms: world.now_ms };
-        return await insertArea(writer, { ...area, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
+        return await insertArea(writer, { ...area, shape }, SELF_HOSTED.quotas);
       });
       t.true((ring?.length ?? 0) <= ANSWERED_POSITIONS_MAX);
       const pixels = pixelsIn(shape.bbox);

@@ -1,19 +1,19 @@
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
 import {
+  AREAS,
   type AreaOutcome,
   AreaQuotaExceeded,
   type AreaToMake,
   areaUse,
   changeArea,
   insertArea,
-  NO_LABELS,
   removeArea,
-  selectAreas,
 } from '../../../../api/alerts/areas.ts';
 import { areaRings } from '../../../../api/alerts/places.ts';
 import type { StoredAnswer } from '../../../../api/billing/idempotency.ts';
 import type { Records } from '../../../../api/billing/records.ts';
 import type { Writer } from '../../../../api/records/database.ts';
+import { selectPage } from '../../../../api/records/own-rows.ts';
 import { type AreaShape, isFault, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
 import { boxRing } from '../../../../schemas/geo/position.ts';
 import type { Ring } from '../../../../schemas/geo/rings.ts';
@@ -22,7 +22,6 @@ import { corridorRing } from '../../data/simple-rings.ts';
 import { makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 const ANSWER: StoredAnswer = { status: 200, type: 'application/json', body: '' };
-const EVERY = { kind: null, group_id: null } as const;
 
 function shapeAt(lat: number, lon: number): AreaShape {
   const shape = pointShape({ lat, lon });
@@ -39,7 +38,7 @@ function shapeOf(ring: Ring): AreaShape {
 /** A corridor of 4,561 positions that begins at a longitude. */
 function corridor(west: number): AreaToMake {
   const shape = shapeOf(corridorRing([west, 34.5]));
-  return { kind: 'polygon', name: 'line', real_time: true, purpose: 'both', group_id: null, ...NO_LABELS, shape };
+  return { kind: 'polygon', name: 'line', real_time: true, purpose: 'both', group_id: null, shape };
 }
 
 function mast(name: string, group_id: string | null = null): AreaToMake {
@@ -49,7 +48,6 @@ function mast(name: string, group_id: string | null = null): AreaToMake {
     real_time: false,
     purpose: 'monitoring',
     group_id,
-    ...NO_LABELS,
     shape: shapeAt(35, -97),
   };
 }
@@ -125,17 +123,17 @@ export function areasSuite(test: Register): void {
     world.now_ms += 1000;
     await write(records, tenant, world, (writer) => changeArea(writer, a, 1, { name: 'z' }, quotas));
     const { business_id } = tenant.caller;
-    const ids = async (...args: [typeof EVERY | { kind: null; group_id: string }, Parameters<typeof selectAreas>[3]]) =>
-      (await selectAreas(records.reader, business_id, ...args, 10)).map(({ id }) => id);
-    t.deepEqual(await ids(EVERY, null), [a, c, b]);
-    t.deepEqual(await ids({ kind: null, group_id: 'group' }, null), [b]);
-    t.deepEqual(await ids(EVERY, { updated_at: made[2]?.updated_at ?? '', id: c }), [b]);
+    const ids = async (filter: { group_id?: string } = {}, after: Parameters<typeof selectPage>[3] = null) =>
+      (await selectPage(records.reader, AREAS, { business_id, ...filter }, after, 10)).map(({ id }) => id);
+    t.deepEqual(await ids(), [a, c, b]);
+    t.deepEqual(await ids({ group_id: 'group' }), [b]);
+    t.deepEqual(await ids({}, { sort_key: made[2]?.updated_at ?? '', id: c }), [b]);
     t.false(await write(records, stranger, world, (writer) => removeArea(writer, a)));
     t.deepEqual(await write(records, stranger, world, (writer) => changeArea(writer, a, 2, { name: 'x' }, quotas)), {
       kind: 'not_found',
     });
     t.true(await write(records, tenant, world, (writer) => removeArea(writer, a)));
-    t.deepEqual(await ids(EVERY, null), [c, b]);
+    t.deepEqual(await ids(), [c, b]);
   });
 
   test('the submitted ring of a polygon is what is matched, until another takes its place or the area is gone', async (t, world) => {

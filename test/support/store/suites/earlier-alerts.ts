@@ -1,12 +1,11 @@
 import { createSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
 import type { Records } from '../../../../api/billing/records.ts';
-import { insertWebhook, setWebhookStatus } from '../../../../api/webhooks/endpoints.ts';
-import { setReceiverFormat } from '../../../../api/webhooks/formats.ts';
-import { lockReceiver } from '../../../../api/webhooks/receivers.ts';
+import { insertWebhook } from '../../../../api/webhooks/endpoints.ts';
+import { findReceiver, setReceiverFormat, setReceiverStatus } from '../../../../api/webhooks/receivers.ts';
 import { recover } from '../../../../api/webhooks/recover.ts';
 import type { AnyEventType } from '../../../../schemas/webhook-events.ts';
-import { editionOf, FORMATS, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
+import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
@@ -39,12 +38,12 @@ async function watched(world: World) {
       return made?.webhook.id ?? '';
     },
     setStatus: (receiver_id: string, status: 'active' | 'disabled') =>
-      writing(({ rows }) => setWebhookStatus(rows, receiver_id, status)),
+      writing(({ rows, now_ms }) => setReceiverStatus(rows, { kind: 'webhook', id: receiver_id }, status, now_ms)),
     recovered: (receiver_id: string, since_ms: number) =>
       writing(async ({ rows, now_ms }) => {
-        const receiver = await lockReceiver(rows, records.store, receiver_id);
+        const receiver = await findReceiver(rows, receiver_id, records.store.forUpdate);
         if (receiver === null) throw new Error(`${receiver_id} is gone`);
-        return await recover(rows, { queue, formats: FORMATS, store: records.store }, receiver, { since_ms, now_ms });
+        return await recover(rows, { queue, store: records.store }, receiver, { since_ms, now_ms });
       }),
     /** Two other processes on the same records. */
     restart: async () => {

@@ -5,7 +5,7 @@ import { deleteLocations, upsertLocations } from '../../../../api/portfolio/loca
 import type { Writer } from '../../../../api/records/database.ts';
 import { openQueue } from '../../../../api/records/tasks.ts';
 import { insertWebhook } from '../../../../api/webhooks/endpoints.ts';
-import { setReceiverFormat } from '../../../../api/webhooks/formats.ts';
+import { setReceiverFormat } from '../../../../api/webhooks/receivers.ts';
 import type { ClimatologyCell } from '../../../../schemas/tables/derived.ts';
 import { timestamp } from '../../../../schemas/time.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
@@ -182,13 +182,5 @@ export function riskScoresSuite(test: Register): void {
     t.deepEqual(told, []);
     t.deepEqual(await thenSees(), []);
     t.is((await run(80)).length, 3);
-  });
-
-  test('an older climatology that is still published a day later is told', async (t, world) => {
-    const { run, startWith } = await watched(world);
-    await run(40);
-    await run(60);
-    world.now_ms += 86_400_000;
-    t.is((await startWith(1, 40)).told.length, 3);
   });
 }
