@@ -1,6 +1,5 @@
 import { explainError } from '../../pipeline/commands/arguments.ts';
 import { UsageError } from '../../pipeline/error.ts';
-import { hasSharedData } from '../support/data/shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
@@ -9,9 +8,7 @@ import { history } from './history.ts';
 import { historyLoad } from './history-load.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
-import { nowcast } from './nowcast.ts';
 import { scan } from './scan.ts';
-import { tracking } from './tracking.ts';
 import { hailModel } from './train/hail-model.ts';
 
 const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
@@ -19,14 +16,12 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   forecast,
   'hail-model': hailModel,
   scan,
-  tracking,
   climate,
   day,
   http,
   lookups,
   history,
   'history-load': historyLoad,
-  nowcast,
 };
 
 /** `npm run bench` runs all but `hail-model` with their usual arguments; `npm run bench -- NAME …` one with its own. */
@@ -41,15 +36,12 @@ async function run([name, ...args]: string[]): Promise<void> {
   await decode();
   await forecast();
   await scan();
-  if (hasSharedData) await tracking();
-  else console.log('tracking: needs ../shared/data, which is absent');
   await climate();
   await day([]);
   await http();
   await lookups();
   await history();
   await historyLoad();
-  await nowcast([]);
 }
 
 try {

@@ -32,7 +32,7 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { type Detection, dayMax, detections } from '../../schemas/tables/radar.ts';
 import { addDays, MS_PER_DAY, monthOf, stormDateStart } from '../../schemas/time.ts';
-import { scanOfMesh } from '../support/data/hail-mask.ts';
+import { scanOfMesh } from '../support/data/draw.ts';
 import { publishFiles } from '../support/data/published-days.ts';
 
 /** Amplitude of the pixel noise of hail, as a share of the core's value. */

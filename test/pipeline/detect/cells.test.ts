@@ -1,17 +1,37 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import fc from 'fast-check';
-import { findCells, findObjects } from '../../../pipeline/detect/cells.ts';
-import { type Labels, labelComponents } from '../../../pipeline/detect/label.ts';
+import weights from '../../../data/reference/hail-model.json' with { type: 'json' };
+import { type CellShape, findCells, findObjects } from '../../../pipeline/detect/cells.ts';
+import { detectionConfidence, type Evidence, findDetections } from '../../../pipeline/detect/detections.ts';
+import { type DetectionHistory, emptyDetectionHistory } from '../../../pipeline/detect/history.ts';
+import { labelComponents } from '../../../pipeline/detect/label.ts';
+import {
+  cellPredictors,
+  cellProbability,
+  detectionPredictors,
+  FEATURES,
+  type HailModel,
+  hailProbability,
+  modelProbability,
+  type Predictors,
+  predictedSize,
+} from '../../../pipeline/detect/predict.ts';
+import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsevere.ts';
+import { placeQuality } from '../../../pipeline/detect/quality.ts';
 import { latticeRows, measureShape } from '../../../pipeline/detect/shape.ts';
 import { splitComponent } from '../../../pipeline/detect/split.ts';
 import { BadInput } from '../../../pipeline/error.ts';
 import type { CompanionValues, HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
-import { draw, drawTenths } from '../../support/data/draw.ts';
+import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
+import type { ProbSevereObject } from '../../../schemas/tables/radar.ts';
+import { draw, drawTenths, scanOfMesh } from '../../support/data/draw.ts';
+import { foundCells } from '../../support/data/found-cells.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import fixture from './label.fixture.json' with { type: 'json' };
 
+const START = Date.UTC(2026, 4, 1, 20, 12);
 const NONE: CompanionValues = {
   posh_pct: null,
   vil_kg_m2: null,
@@ -19,8 +39,8 @@ const NONE: CompanionValues = {
   echo_top_50_km: null,
   max_reflectivity_dbz: null,
 };
-const scan = (mesh: HailField, companions: Partial<CompanionValues> = {}): ScanInput => ({
-  scan_time: Date.UTC(2026, 4, 1, 20, 12),
+const scan = (mesh: HailField, minute = 0, companions: Partial<CompanionValues> = {}): ScanInput => ({
+  scan_time: START + minute * 60_000,
   simulated: false,
   mesh,
   companions: { ...NONE, ...companions },
@@ -80,32 +100,12 @@ test('a size above 150 mm is stored as 150 and flagged, above 110 mm only flagge
 test('a companion is its largest known value over the cell, null without the product or any value', (t) => {
   const field = drawTenths([[200, 60, 60, 60, 60, 0, 90]]);
   const [cell] = findCells(
-    scan(field, {
+    scan(field, 0, {
       posh_pct: Float32Array.of(10, 30, Number.NaN, 20, 0, 90),
       vil_kg_m2: Float32Array.of(Number.NaN, Number.NaN, Number.NaN, Number.NaN, Number.NaN, 40),
     }),
   );
   t.deepEqual([cell?.posh_pct, cell?.vil_kg_m2, cell?.echo_top_18_km], [30, null, null]);
-});
-
-test('objects are plain components: no peak, area or split rule, only a number of pixels', (t) => {
-  const field = draw('1 1 . 1 1 1 . 9');
-  t.deepEqual(
-    findObjects(field, 100, 2).map(({ cell_index, pixels, col_min, estimated_size_mm }) => [
-      cell_index,
-      pixels,
-      col_min,
-      estimated_size_mm,
-    ]),
-    [
-      [0, 2, 3500, 10],
-      [1, 3, 3503, 10],
-    ],
-  );
-});
-
-test('a scan without hail has no cell', (t) => {
-  t.deepEqual(findCells(scan(draw('. . x'))), []);
 });
 
 sharedTest('the real scan of 28 Feb 2024 has the five cells of the reference run', (t) => {
@@ -152,80 +152,6 @@ test('a thousand storm cells are taken, and more are refused: no weather has so 
   t.is(error.message, 'detect 20260501T201200Z: 1001 storm cells, expected at most 1000 in one scan');
 });
 
-const counts = (picture: string, mm = 10) =>
-  ([8, 4] as const).map((connectivity) => labelComponents(draw(picture), mm * 10, connectivity).count);
-
-test('a corner joins pixels with 8 neighbours and not with 4', (t) => {
-  t.deepEqual(
-    counts(`
-    1 .
-    . 1`),
-    [1, 2],
-  );
-});
-
-test('a chessboard is one component with 8 neighbours and as many as its fields with 4', (t) => {
-  t.deepEqual(
-    counts(`
-    1 . 1 . 1
-    . 1 . 1 .
-    1 . 1 . 1`),
-    [1, 8],
-  );
-});
-
-test('a spiral is one component', (t) => {
-  t.deepEqual(
-    counts(`
-    1 1 1 1 1 1 1
-    . . . . . . 1
-    1 1 1 1 1 . 1
-    1 . . . 1 . 1
-    1 . 1 1 1 . 1
-    1 . . . . . 1
-    1 1 1 1 1 1 1`),
-    [1, 1],
-  );
-});
-
-test('the arms of a U are one component although they meet only at the bottom', (t) => {
-  const labels = labelComponents(
-    draw(`
-    1 . . 1 . 2
-    1 . . 1 . .
-    1 1 1 1 . .`),
-    100,
-    4,
-  );
-  t.is(labels.count, 2);
-  t.deepEqual([...labels.label], [0, 0, 1, 0, 0, 0, 0, 0, 0]);
-});
-
-test('a full row joins everything that hangs on it', (t) => {
-  t.deepEqual(
-    counts(`
-    1 . 1 . 1 . 1
-    1 1 1 1 1 1 1
-    . 1 . 1 . 1 .`),
-    [1, 1],
-  );
-});
-
-test('a pixel below the threshold parts a row and keeps the label -1', (t) => {
-  const labels = labelComponents(draw('3 1 3'), 200, 8);
-  t.is(labels.count, 2);
-  t.deepEqual([...labels.label], [0, -1, 1]);
-});
-
-test('columns on both sides of the window edge are not neighbours', (t) => {
-  t.deepEqual(
-    counts(`
-    . . . 1
-    1 . . .`),
-    [2, 2],
-  );
-});
-
 test('components are numbered by first pixel and carry pixels, maximum and exact area', (t) => {
   const labels = labelComponents(
     draw(`
@@ -241,20 +167,6 @@ test('components are numbered by first pixel and carry pixels, maximum and exact
   // Rows 1500 to 1502 lie at 40 N, where a pixel has 0.948 km2.
   t.true(labels.area_km2.every((area) => Math.abs(area - 2 * 0.9482) < 0.001));
 });
-
-test('a field without hail has no component', (t) => {
-  t.is(labelComponents(draw('. x .'), 50, 8).count, 0);
-});
-
-for (const { p, mask, count4, count8, labels4, labels8 } of fixture.masks)
-  test(`a random mask of density ${p} is labelled as by scipy`, (t) => {
-    const field = drawTenths(mask.map((row) => [...row].map((mark) => (mark === '1' ? 100 : 0))));
-    const four = labelComponents(field, 100, 4);
-    const eight = labelComponents(field, 100, 8);
-    t.deepEqual([four.count, eight.count], [count4, count8]);
-    t.deepEqual([...four.label], labels4);
-    t.deepEqual([...eight.label], labels8);
-  });
 
 /** Slow and obvious: visits one pixel after the other. */
 function floodFill(values: number[][], min: number, connectivity: 4 | 8): number[][] {
@@ -297,22 +209,6 @@ test('labels equal those of a slow flood fill', (t) => {
       );
     }),
     { numRuns: 300 },
-  );
-});
-
-/** Sizes of the components, largest first. */
-const sizes = (labels: Labels) => [...labels.pixels].sort((a, b) => b - a);
-const turn = (values: number[][]) => (values[0] as number[]).map((_, c) => values.map((row) => row[c]).reverse());
-const mirror = (values: number[][]) => values.map((row) => row.toReversed());
-
-test('turning or mirroring a picture turns or mirrors its components', (t) => {
-  fc.assert(
-    fc.property(picture, fc.constantFrom(4 as const, 8 as const), (values, connectivity) => {
-      const plain = sizes(labelComponents(drawTenths(values), 50, connectivity));
-      t.deepEqual(sizes(labelComponents(drawTenths(turn(values)), 50, connectivity)), plain);
-      t.deepEqual(sizes(labelComponents(drawTenths(mirror(values)), 50, connectivity)), plain);
-    }),
-    { numRuns: 100 },
   );
 });
 
@@ -373,13 +269,6 @@ for (const [name, expected] of Object.entries(REAL))
     }
   });
 
-sharedTest('of 2281 real components 95 reach 15 mm and 91 of them have 4 km2', (t) => {
-  const labels = labelComponents(realField(DAY), 50, 8);
-  const peaks = [...labels.max_tenths.keys()].filter((n) => labels.max_tenths[n] >= 150);
-  t.is(peaks.length, 95);
-  t.is(peaks.filter((n) => labels.area_km2[n] >= 4).length, 91);
-});
-
 const LAT = 40;
 const KM_PER_ROW = 1.1104;
 const KM_PER_COL = 1.1132 * Math.cos((LAT * Math.PI) / 180) * 1.0014;
@@ -420,18 +309,6 @@ for (const [sigmas, peak, saddle, depth, cells] of TWO_STORMS)
     t.true(Math.abs(highest - mm(0) - depth) < 0.011);
     t.is(splitComponent(field, everything(field)).length, cells);
   });
-
-test('two peaks with a deep saddle are two cells, by first pixel', (t) => {
-  const field = draw(`
-    1 1 1 1 1 1 1 1 1 1 1 1 1
-    1 3 4 3 1 1 1 1 1 3 3 3 1
-    1 4 5 4 1 1 1 1 1 3 4 3 1
-    1 3 4 3 1 1 1 1 1 3 3 3 1
-    1 1 1 1 1 1 1 1 1 1 1 1 1`);
-  const cells = splitComponent(field, everything(field));
-  t.deepEqual(peaks(field, cells), [50, 40]);
-  t.is((cells[0]?.length ?? 0) + (cells[1]?.length ?? 0), 65);
-});
 
 test('two peaks less than 5 km apart are one cell however deep the saddle', (t) => {
   const field = draw(`
@@ -527,26 +404,6 @@ test('every pixel belongs to exactly one cell, cells are connected and reach 15 
   t.true(split > 10);
 });
 
-test('a mirrored picture without equal values has mirrored cells', (t) => {
-  // The second storm is weaker, and every pixel gets a value of its own.
-  const values = Array.from({ length: 9 }, (_, r) =>
-    Array.from({ length: 24 }, (_, c) => {
-      const first = 4000 * Math.exp(-((r - 4) ** 2 + (c - 6) ** 2) / 12);
-      const second = 3000 * Math.exp(-((r - 4) ** 2 + (c - 16) ** 2) / 12);
-      return Math.round(first + second) + 500 + ((r * 24 + c) % 97);
-    }),
-  );
-  const columns = (mirrored: boolean) => {
-    const field = drawTenths(mirrored ? values.map((row) => row.toReversed()) : values);
-    return splitComponent(field, everything(field))
-      .map((cell) => Array.from(cell, (n) => (mirrored ? 23 - (n % 24) : n % 24) + 24 * Math.floor(n / 24)))
-      .map((cell) => cell.sort((a, b) => a - b))
-      .sort((a, b) => a[0] - b[0]);
-  };
-  t.is(columns(false).length, 2);
-  t.deepEqual(columns(true), columns(false));
-});
-
 sharedTest('the 91 cells of a real day split into 145, in the order of the reference run of about 150', (t) => {
   const path = sharedData('mrms', 'MRMS_MESH_Max_1440min_00.50_20240228-100000.grib2');
   const field = hailField(readGrid(readFileSync(path), path));
@@ -629,8 +486,574 @@ for (const [words, mark, direction_deg] of [
     t.true(major_axis_km > 10 * minor_axis_km);
   });
 
-test('one pixel has the axes of its own rectangle', (t) => {
-  const { major_axis_km, minor_axis_km } = measure(draw('2'));
-  t.true(Math.abs(major_axis_km - (4 * 1.1113) / Math.sqrt(12)) < 1e-9);
-  t.true(minor_axis_km > 0.98 && minor_axis_km < 0.99);
+const detect = (input: ScanInput, history: DetectionHistory = emptyDetectionHistory) =>
+  findDetections(input, foundCells(input), history, null);
+/** The last of some scans, two minutes apart, each with the history of the one before. */
+function inTurn(fields: readonly HailField[], every_min = 2) {
+  let history = emptyDetectionHistory;
+  let last = detect(scan(draw('.')));
+  fields.forEach((field, n) => {
+    last = detect(scan(field, n * every_min), history);
+    history = last.history;
+  });
+  return last;
+}
+const DRY = draw('. . . . . . . . .');
+
+test('every pixel of at least 10.0 mm is one detection, in rows from north', (t) => {
+  const { detections } = detect(
+    scan(
+      drawTenths([
+        [0, 99, 100],
+        [250, 0, 50],
+      ]),
+    ),
+  );
+  t.deepEqual(
+    detections.map(({ row, col, lat, lon, estimated_size_mm, geohash5 }) => [
+      row,
+      col,
+      lat,
+      lon,
+      estimated_size_mm,
+      geohash5,
+    ]),
+    [
+      [1500, 3502, 39.995, -94.975, 10, '9zh7w'],
+      [1501, 3500, 39.985, -94.995, 25, '9zh7q'],
+    ],
+  );
+});
+
+test('a detection knows its cell, and has none outside any', (t) => {
+  const { detections } = detect(scan(drawTenths([[200, 60, 60, 60, 60, 0, 120]])));
+  t.deepEqual(
+    detections.map(({ cell_index }) => cell_index),
+    [0, null],
+  );
+});
+
+test('the confidence of a cell is that of its largest pixel', (t) => {
+  const input = scan(draw('2 3 4 3 2 . . 2 2 2 3 2'));
+  const { detections, cellConfidence } = detect(input);
+  t.deepEqual(cellConfidence, [detections[2]?.confidence, detections[8]?.confidence]);
+  t.true(cellConfidence[0] > cellConfidence[1]);
+});
+
+test('companions are those of the pixel; missing products and unknown values are null', (t) => {
+  const [detection] = detect(
+    scan(draw('2'), 0, { posh_pct: Float32Array.of(40), vil_kg_m2: Float32Array.of(Number.NaN) }),
+  ).detections;
+  t.deepEqual([detection?.posh_pct, detection?.vil_kg_m2, detection?.echo_top_18_km], [40, null, null]);
+});
+
+test('without a POSH product the row says null and the confidence still counts on SHI', (t) => {
+  const [computed] = detect(scan(draw('5'))).detections;
+  const [none] = detect(scan(draw('5'), 0, { posh_pct: Float32Array.of(0) })).detections;
+  t.is(computed?.posh_pct, null);
+  t.true((computed?.confidence as number) > (none?.confidence as number));
+});
+
+test('a size above 150 mm is stored as 150; above 110 mm it is flagged', (t) => {
+  const { detections } = detect(scan(drawTenths([[6805, 1101, 1100]])));
+  t.deepEqual(
+    detections.map(({ estimated_size_mm, flag_extreme }) => [estimated_size_mm, flag_extreme]),
+    [
+      [150, true],
+      [110.1, true],
+      [110, false],
+    ],
+  );
+});
+
+for (const [words, rows, small] of [
+  ['three pixels below 15 mm', [[60, 149, 60]], true],
+  ['three pixels with 15 mm', [[60, 150, 60]], false],
+  ['four pixels', [[60, 149, 60, 60]], false],
+  ['three pixels and weaker echo around them', [[49, 60, 149, 60, 49]], true],
+] as const)
+  test(`a component of ${words} is ${small ? '' : 'not '}small`, (t) => {
+    const [detection] = detect(scan(drawTenths(rows))).detections;
+    t.is(detection?.flag_small, small);
+  });
+
+for (const [words, before, single] of [
+  ['no echo before', [DRY, DRY], true],
+  ['an echo 3 pixels away in the last scan', [DRY, draw('1 . . . . . . . .')], false],
+  ['an echo 3 pixels away two scans ago', [draw('1 . . . . . . . .'), DRY], false],
+  ['an echo 4 pixels away', [DRY, draw('. . . . . . . . 1')], true],
+  ['an echo three scans ago', [draw('. . . 1'), DRY, DRY], true],
+  ['an echo below 5 mm before', [DRY, drawTenths([[0, 0, 0, 49]])], true],
+] as const)
+  test(`an echo with ${words} is ${single ? '' : 'not '}flagged as seen in a single scan`, (t) => {
+    const { detections } = inTurn([...before, draw('. . . 1 1 . . . .')]);
+    t.deepEqual(
+      detections.map(({ flag_single_scan }) => flag_single_scan),
+      [single, single],
+    );
+  });
+
+test('an echo 3 rows away in the last scan counts, one 4 rows away does not', (t) => {
+  const now = draw(`
+    .
+    .
+    .
+    .
+    1`);
+  const flags = ([3, 4] as const).map((rows) => {
+    const before = drawTenths(Array.from({ length: 5 }, (_, r) => [r === 4 - rows ? 100 : 0]));
+    return inTurn([DRY, before, now]).detections[0]?.flag_single_scan;
+  });
+  t.deepEqual(flags, [false, true]);
+});
+
+test('an echo of 19 mm is believed in its first scan, with all its weaker pixels', (t) => {
+  const { detections } = inTurn([DRY, DRY, drawTenths([[120, 190]])]);
+  t.true(detections.every(({ flag_single_scan }) => !flag_single_scan));
+});
+
+test('without an earlier scan in the last ten minutes nothing is held against an echo', (t) => {
+  t.false(inTurn([draw('1')]).detections[0]?.flag_single_scan);
+  t.false(inTurn([DRY, DRY, draw('1')], 11).detections[0]?.flag_single_scan);
+  t.true(inTurn([DRY, DRY, draw('1')], 10).detections[0]?.flag_single_scan);
+});
+
+test('scan_count counts the scans with a detection in the same geohash5, this one included', (t) => {
+  // Pixels 0 and 1 share a geohash5, pixel 8 lies in the next one.
+  const { detections } = inTurn([draw('1'), draw('. 1'), DRY, draw('1 . . . . . . . 1')]);
+  t.deepEqual(
+    detections.map(({ scan_count }) => scan_count),
+    [3, 1],
+  );
+});
+
+test('a scan with several detections in one geohash5 counts once', (t) => {
+  t.is(inTurn([draw('1 1 1'), draw('1')]).detections[0]?.scan_count, 2);
+});
+
+test('scans of more than 30 minutes ago are forgotten', (t) => {
+  t.is(inTurn([draw('1'), draw('1'), draw('1'), draw('1')], 10).detections[0]?.scan_count, 4);
+  t.is(inTurn([draw('1'), draw('1'), draw('1'), draw('1')], 11).detections[0]?.scan_count, 3);
+});
+
+test('history stays bounded: two scans, and places of the last 30 minutes', (t) => {
+  const fields = Array.from({ length: 40 }, (_, n) => drawTenths([[100 + n]], { col0: 3000 + 10 * n }));
+  const { history } = inTurn(fields);
+  t.is(history.scans.length, 2);
+  // 30 minutes and both ends are 16 scans; two neighbouring ones may share a place.
+  t.true(Object.keys(history.places).length <= 16);
+});
+
+test('history that went through a JSON checkpoint gives the same detections', (t) => {
+  const fields = [draw('1 . . 2'), draw('. 1 . 2'), draw('. 1 . . . . 2')];
+  const plain = inTurn(fields);
+  let history: DetectionHistory = emptyDetectionHistory;
+  let last = detect(scan(DRY));
+  fields.forEach((field, n) => {
+    last = detect(scan(field, 2 * n), JSON.parse(JSON.stringify(history)) as DetectionHistory);
+    history = last.history;
+  });
+  t.deepEqual(last.detections, plain.detections);
+  t.is(JSON.stringify(last.history), JSON.stringify(plain.history));
+});
+
+test('the history handed in is left as it was', (t) => {
+  const first = detect(scan(draw('1'))).history;
+  const before = JSON.stringify(first);
+  detect(scan(draw('1 2'), 2), first);
+  t.is(JSON.stringify(first), before);
+});
+
+sharedTest('the real scan of 28 Feb 2024 has 153 detections, two of them of 19 mm', (t) => {
+  const path = sharedData('mrms', 'MRMS_MESH_00.50_20240228-025239.grib2');
+  const { detections } = detect(scan(hailField(readGrid(readFileSync(path), path))));
+  t.is(detections.length, 153);
+  t.is(detections.filter(({ estimated_size_mm }) => estimated_size_mm >= 19).length, 2);
+  const largest = detections.reduce((a, b) => (b.estimated_size_mm > a.estimated_size_mm ? b : a));
+  t.like(largest, { row: 1343, col: 4230, lat: 41.565, lon: -87.695, estimated_size_mm: 20.8 });
+  t.true(detections.every(({ confidence }) => confidence > 0 && confidence < 1));
+});
+
+test('a few extreme pixels where it was dry have less confidence than where an echo lasts, or a wide one', (t) => {
+  const confidence = (...fields: readonly HailField[]) => inTurn(fields).detections[0]?.confidence ?? Number.NaN;
+  const spike = draw('. . . . 9');
+  const dry = confidence(DRY, DRY, spike);
+  t.true(dry < 0.5, `${dry}`);
+  t.true(confidence(DRY, draw('. . . . 1'), spike) > dry + 0.3);
+  t.true(confidence(DRY, DRY, draw('. . 9 9 9 9 9')) > dry + 0.3);
+  t.true(confidence(spike) > dry + 0.3, 'without an earlier scan nothing is held against an echo');
+});
+
+for (const [mesh_mm, size_mm] of [
+  [10, 13.6],
+  [19, 20.2],
+  [25, 23.9],
+  [38, 31],
+  [50, 36.8],
+  [63, 42.5],
+  [75, 47.3],
+  [100, 56.6],
+] as const)
+  test(`a MESH of ${mesh_mm} mm predicts a report of ${size_mm} mm`, (t) => t.is(predictedSize(mesh_mm), size_mm));
+
+test('predicted sizes stay within 5 and 120 mm, and MESH counts up to 150 mm', (t) => {
+  t.is(predictedSize(0.8), 5);
+  t.is(predictedSize(680), predictedSize(150));
+  t.true(predictedSize(680) <= 120);
+});
+
+const ALONE: Predictors = {
+  mesh_mm: 25.4,
+  posh_pct: null,
+  echo_top_50_above_freezing_km: null,
+  area_km2: null,
+  growth_mm_per_min: null,
+  duration_min: null,
+};
+
+const maybe = (min: number, max: number) => fc.option(fc.double({ min, max, noNaN: true }), { nil: null });
+const others = fc.record({
+  posh_pct: maybe(0, 100),
+  echo_top_50_above_freezing_km: maybe(-5, 15),
+  area_km2: maybe(1, 5000),
+  growth_mm_per_min: maybe(-10, 10),
+  duration_min: maybe(0, 500),
+});
+
+test('the probability never falls when MESH rises, whatever else is known or missing', (t) => {
+  fc.assert(
+    fc.property(
+      others,
+      fc.double({ min: 1, max: 150, noNaN: true }),
+      fc.double({ min: 1, max: 150, noNaN: true }),
+      (rest, a, b) => {
+        const [low, high] = [Math.min(a, b), Math.max(a, b)].map(
+          (mesh_mm) => hailProbability({ ...rest, mesh_mm }).probability,
+        );
+        t.true((low as number) <= (high as number));
+        t.true((low as number) >= 0.005 && (high as number) <= 0.995);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('with MESH alone the model stays within .16 of the one-variable law of ProbHail', (t) => {
+  for (const mesh_mm of [10, 15, 19, 25.4, 30, 38, 50, 63]) {
+    const law = 1 / (1 + Math.exp(0.26 - 3.63 * Math.log(mesh_mm / 25.4)));
+    const { probability, out_of_range } = hailProbability({ ...ALONE, mesh_mm });
+    t.true(Math.abs(probability - law) < 0.16, `${mesh_mm} mm: ${probability}, law ${law}`);
+    t.false(out_of_range);
+  }
+});
+
+test('a predictor outside what the model was fitted on is held at the edge and flagged', (t) => {
+  const edge = hailProbability({ ...ALONE, area_km2: Math.exp(weights.terms.ln_area.high) });
+  const far = hailProbability({ ...ALONE, area_km2: 1e6 });
+  t.true(far.out_of_range);
+  t.is(far.probability, edge.probability);
+});
+
+test('a predictor without weight changes nothing and is never out of range', (t) => {
+  const idle = { weight: 0, mean: 0, scale: 1, low: 0, high: 0, missing: { base: 0, slope: 0, shift: 0 } };
+  const model: HailModel = { ...weights, terms: { ...weights.terms, posh: idle } };
+  t.deepEqual(modelProbability(model, { ...ALONE, posh_pct: 60 }), modelProbability(model, ALONE));
+  t.false(modelProbability(model, { ...ALONE, posh_pct: 60 }).out_of_range);
+});
+
+test('a missing predictor is taken at its mean at such a MESH, and its shift is added', (t) => {
+  const term = { weight: 0, mean: 0, scale: 1, low: -100, high: 100, missing: { base: 0, slope: 0, shift: 0 } };
+  const model: HailModel = {
+    version: 'test',
+    intercept: 0,
+    terms: {
+      ...(Object.fromEntries(FEATURES.map((feature) => [feature, term])) as HailModel['terms']),
+      echo_top_50_above_freezing: { ...term, weight: 1, missing: { base: 0.5, slope: 2, shift: -1.25 } },
+    },
+    curve: { score: [0, 10], probability: [0, 1] },
+  };
+  const expected = 0.5 + 2 * Math.log(25.4) - 1.25;
+  t.is(modelProbability(model, ALONE).probability, Math.round(expected * 1000) / 10_000);
+  t.is(modelProbability(model, { ...ALONE, echo_top_50_above_freezing_km: 3 }).probability, 0.3);
+});
+
+const match = (probability: number, capped: boolean): ObjectMatch => ({
+  probsevere_id: '1',
+  probability,
+  capped,
+  object: { model: 'probsevere-3' } as ProbSevereObject,
+});
+
+test('a cell with a ProbSevere object takes its probability and its model version', (t) => {
+  t.deepEqual(cellProbability(ALONE, match(0.07, false)), {
+    probability: 0.07,
+    model_version: 'probsevere-3',
+    out_of_range: false,
+  });
+});
+
+test('a capped cell takes the smaller of its object and of the small model', (t) => {
+  const own = hailProbability(ALONE);
+  t.deepEqual(cellProbability(ALONE, match(0.99, true)), own);
+  t.is(cellProbability(ALONE, match(0.01, true)).model_version, 'probsevere-3');
+});
+
+test('a cell without an object takes the small model, and the version says so', (t) => {
+  const found = cellProbability(ALONE, null);
+  t.deepEqual(found, hailProbability(ALONE));
+  t.regex(found.model_version, /^hail-lr-\d/);
+});
+
+test('the weights are a small file with version, hash, seed and scores, and a curve of at most 30 knots', (t) => {
+  t.true(statSync(fileURLToPath(new URL('../../../data/reference/hail-model.json', import.meta.url))).size < 10_000);
+  t.regex(weights.training.training_sha256, /^[0-9a-f]{64}$/);
+  t.is(weights.training.version, weights.version);
+  t.true(Number.isInteger(weights.training.seed));
+  t.true(weights.curve.score.length <= 30);
+  for (const metrics of Object.values(weights.training.held_out)) t.true(metrics.ece <= 0.05);
+});
+
+const SCAN_TIME = Date.UTC(2026, 5, 1, 20, 12);
+const pixels = (value: number) => Float32Array.of(value, value, value, value, value);
+const INPUT: ScanInput = {
+  scan_time: SCAN_TIME,
+  simulated: false,
+  mesh: draw('3 3 3 3 3'),
+  companions: {
+    posh_pct: pixels(60),
+    vil_kg_m2: pixels(42),
+    echo_top_18_km: pixels(12),
+    echo_top_50_km: pixels(9),
+    max_reflectivity_dbz: null,
+  },
+  uncovered: null,
+  probsevere: null,
+  products: ['MESH'],
+};
+
+test('predictors of a cell are its companions, its area and what its track knows', (t) => {
+  const [cell] = findCells(INPUT);
+  if (!cell) return t.fail('no cell');
+  const predictors = cellPredictors(cell, SCAN_TIME, { growth_mm_per_min: 0.5, duration_min: 12 });
+  t.like(predictors, { mesh_mm: 30, posh_pct: 60, growth_mm_per_min: 0.5, duration_min: 12 });
+  t.is(predictors.area_km2, cell.area_km2);
+  // June at 40 N: 4.2 km, and 0.2 km more on a hail day.
+  t.true(Math.abs((predictors.echo_top_50_above_freezing_km ?? 0) - (9 - 4.4)) < 0.02);
+});
+
+test('a detection outside every cell has the area of its component and no past', (t) => {
+  const { detections, component_area_km2 } = findDetections(INPUT, foundCells(INPUT, []), emptyDetectionHistory, null);
+  const [detection] = detections;
+  const [area_km2] = component_area_km2;
+  if (!detection || area_km2 === undefined) return t.fail('no detection');
+  t.true(Math.abs(area_km2 - 5 * 0.949) < 0.02, `${area_km2} km2`); // five pixels at 40 N
+  t.like(detectionPredictors(detection, area_km2), {
+    mesh_mm: 30,
+    posh_pct: 60,
+    area_km2,
+    growth_mm_per_min: null,
+    duration_min: null,
+  });
+});
+
+test('predictors of missing products are null', (t) => {
+  const companions = { ...INPUT.companions, posh_pct: null, echo_top_50_km: null };
+  const [cell] = findCells({ ...INPUT, companions });
+  if (!cell) return t.fail('no cell');
+  const predictors = cellPredictors(cell, SCAN_TIME, { growth_mm_per_min: null, duration_min: null });
+  t.deepEqual([predictors.posh_pct, predictors.echo_top_50_above_freezing_km], [null, null]);
+});
+
+test('without POSH the melting level of the matched ProbSevere object goes into the confidence', (t) => {
+  const confidence = (melting_level_km: number) => {
+    const object = {
+      valid_time: SCAN_TIME,
+      probsevere_id: '1',
+      lat: 40,
+      lon: -95,
+      prob_hail: 0.5,
+      mesh_mm: 30,
+      speed_kmh: null,
+      direction_deg: null,
+      melting_level_km,
+      geometry: 'POLYGON ((-95.1 39.9, -94.8 39.9, -94.8 40.1, -95.1 40.1, -95.1 39.9))',
+    } as ProbSevereObject;
+    const input = { ...INPUT, companions: { ...INPUT.companions, posh_pct: null }, probsevere: [object] };
+    return findDetections(input, foundCells(input), emptyDetectionHistory, null).cellConfidence[0];
+  };
+  t.true(confidence(2.5) > confidence(4.5));
+});
+
+test('the probability of a detection outside every cell is that of a cell of the same size, not of a large one', (t) => {
+  const { detections, component_area_km2 } = findDetections(INPUT, foundCells(INPUT, []), emptyDetectionHistory, null);
+  const [cell] = findCells(INPUT);
+  const [detection] = detections;
+  if (!detection || !cell) return t.fail('no detection');
+  const alone = hailProbability(detectionPredictors(detection, component_area_km2[0])).probability;
+  const past = { growth_mm_per_min: null, duration_min: null };
+  t.is(alone, hailProbability(cellPredictors(cell, SCAN_TIME, past)).probability);
+});
+
+const PROBSEVERE_SCAN_TIME = Date.UTC(2026, 4, 1, 20, 12);
+
+/** Object with a rectangular polygon in lattice rows and columns, edges on whole hundredths. */
+function object(
+  id: string,
+  [row0, col0, row1, col1]: readonly [number, number, number, number],
+  more: Partial<ProbSevereObject> = {},
+): ProbSevereObject {
+  const [north, west, south, east] = [55 - row0 / 100, -130 + col0 / 100, 55 - row1 / 100, -130 + col1 / 100];
+  const ring = [west, east, east, west, west].map((lon, n) => `${lon} ${[south, south, north, north, south][n]}`);
+  return {
+    storm_date: '2026-05-01',
+    scan_time: PROBSEVERE_SCAN_TIME,
+    valid_time: PROBSEVERE_SCAN_TIME,
+    probsevere_id: id,
+    lat: (north + south) / 2,
+    lon: (west + east) / 2,
+    prob_hail: 0.4,
+    prob_wind: null,
+    prob_tornado: null,
+    mesh_mm: 30,
+    vil_density_g_m3: null,
+    mucape_j_kg: null,
+    effective_shear_kt: null,
+    melting_level_km: 3.5,
+    flash_rate_per_min: null,
+    size_px: null,
+    speed_kmh: null,
+    direction_deg: null,
+    flag_distrusted: false,
+    flag_stale: false,
+    model: 'probsevere-2',
+    geometry: `POLYGON ((${ring.join(', ')}))`,
+    ...more,
+  };
+}
+
+const FIELD = draw('3 3 3 3 3 3 . . . . . . . . . . . . . . 2 2 2 2 2');
+const cellsOf = (field: HailField): CellShape[] => findObjects(field, 50, 1);
+const ids = (objects: readonly ProbSevereObject[], field = FIELD) =>
+  matchObjects(field, cellsOf(field), objects, PROBSEVERE_SCAN_TIME).map((match) => match?.probsevere_id ?? null);
+
+test('a cell belongs to the object that holds it, with its probability', (t) => {
+  const matches = matchObjects(FIELD, cellsOf(FIELD), [object('7', [1499, 3499, 1502, 3507])], PROBSEVERE_SCAN_TIME);
+  t.like(matches[0], { probsevere_id: '7', probability: 0.4, capped: false });
+  t.is(matches[0]?.object.melting_level_km, 3.5);
+  t.is(matches[1], null);
+});
+
+test('the object with the largest share of the pixels wins, whatever their order', (t) => {
+  // Polygons grow by one pixel: columns 3500-3501 and one more against 3503-3505 and one more.
+  const small = object('small', [1500, 3500, 1501, 3502]);
+  const large = object('large', [1500, 3503, 1501, 3506]);
+  t.is(ids([small, large])[0], 'large');
+  t.is(ids([large, small])[0], 'large');
+});
+
+test('pixels just outside the ring count: rings run through the outer pixels', (t) => {
+  // The ring ends half a pixel short of the cell's first column.
+  t.is(ids([object('1', [1490, 3490, 1510, 3500])])[0], '1');
+});
+
+test('several cells may share one object', (t) => {
+  t.deepEqual(ids([object('1', [1490, 3490, 1510, 3530])]), ['1', '1']);
+});
+
+test('a cell outside every object takes the nearest one whose edge is within 5 km', (t) => {
+  // 1.11 km a row: the edges are 3.9 and 5.0 km south of the row's centre, then 6.1 km.
+  const at = (id: string, row: number) => object(id, [row, 3495, row + 10, 3510]);
+  t.is(ids([at('far', 1505), at('near', 1504)])[0], 'near');
+  t.is(ids([at('far', 1506)])[0], null);
+});
+
+test('an object is moved by its own motion to the time of the scan', (t) => {
+  // 60 km/h towards the north for three minutes are 3 km, 2.7 rows.
+  const moving = object('1', [1507, 3495, 1517, 3510], {
+    valid_time: PROBSEVERE_SCAN_TIME - 3 * 60_000,
+    speed_kmh: 60,
+    direction_deg: 0,
+  });
+  t.is(ids([moving])[0], '1');
+  t.is(ids([{ ...moving, direction_deg: 180 }])[0], null);
+  t.is(ids([{ ...moving, speed_kmh: null }])[0], null);
+});
+
+test('objects more than 5 minutes from the scan are not used', (t) => {
+  const at = (minutes: number) =>
+    ids([object('1', [1490, 3490, 1510, 3510], { valid_time: PROBSEVERE_SCAN_TIME - minutes * 60_000 })])[0];
+  t.deepEqual([at(5), at(5.1), at(-5), at(-5.1)], ['1', null, '1', null]);
+});
+
+test('a cell below half of the MESH of its object is capped', (t) => {
+  const capped = (mesh_mm: number | null) =>
+    matchObjects(FIELD, cellsOf(FIELD), [object('1', [1490, 3490, 1510, 3510], { mesh_mm })], PROBSEVERE_SCAN_TIME)[0]
+      ?.capped;
+  t.deepEqual([capped(60), capped(60.3), capped(null)], [false, true, false]);
+});
+
+test('without objects no cell has one', (t) => {
+  t.deepEqual(ids([]), [null, null]);
+  t.deepEqual(matchObjects(FIELD, [], [object('1', [1490, 3490, 1510, 3510])], PROBSEVERE_SCAN_TIME), []);
+});
+
+test('storm cells match like plain objects', (t) => {
+  const input = scanOfMesh(PROBSEVERE_SCAN_TIME, FIELD, false);
+  const cells = findCells(input);
+  t.is(
+    matchObjects(FIELD, cells, [object('9', [1490, 3518, 1510, 3530])], PROBSEVERE_SCAN_TIME)[1]?.probsevere_id,
+    '9',
+  );
+});
+
+const JUNE = Date.UTC(2026, 5, 15);
+const at = (lat: number, lon: number, time_ms = JUNE) => placeQuality(latRow(lat), lonCol(lon), time_ms, null);
+
+test('pixels of one 0.1 degree block share their quality', (t) => {
+  t.is(at(35.5, -97.3), at(35.45, -97.25));
+  t.not(at(35.5, -97.3), at(35.5, -97.45));
+});
+
+test('60 km from the radar of Oklahoma City detection is better than far out at sea', (t) => {
+  t.true(at(35.33, -96.6).hdqi > 0.8);
+  t.is(at(31, -125).hdqi, 0);
+});
+
+test('the freezing level follows the month, on a hail day', (t) => {
+  t.true(Math.abs(at(39.95, -95, Date.UTC(2026, 0, 1)).freezing_level_km - (1.5 + 0.011 + 0.4)) < 0.02);
+  t.true(Math.abs(at(39.95, -95, JUNE).freezing_level_km - (4.2 + 0.2)) < 0.02);
+});
+
+test('over high ground the freezing level is close to the ground: about 2.5 km at Denver in June', (t) => {
+  const { freezing_above_ground_km } = at(39.8, -104.6);
+  t.true(freezing_above_ground_km > 2.4 && freezing_above_ground_km < 2.9, `${freezing_above_ground_km}`);
+});
+
+for (const [mesh_mm, scan_count, posh_pct, hdqi, confidence] of [
+  [10, 1, 10, 0.7, 0.104],
+  [19, 1, 30, 0.7, 0.216],
+  [25, 3, 50, 0.7, 0.385],
+  [38, 5, 80, 0.8, 0.66],
+  [63, 5, 100, 0.9, 0.81],
+] as const)
+  test(`${mesh_mm} mm in ${scan_count} scans with POSH ${posh_pct} and quality ${hdqi} has confidence ${confidence}`, (t) => {
+    const found = detectionConfidence({ mesh_mm, scan_count, posh_pct, hdqi, small: false, spike: false });
+    t.is(Math.round(found * 1000) / 1000, confidence);
+  });
+
+const EVIDENCE: Evidence = { mesh_mm: 25, scan_count: 2, posh_pct: 50, hdqi: 0.7, small: false, spike: false };
+
+for (const more of [{ mesh_mm: 26 }, { scan_count: 3 }, { posh_pct: 60 }, { hdqi: 0.8 }] as const)
+  test(`confidence rises with ${Object.keys(more)[0]}`, (t) => {
+    t.true(detectionConfidence({ ...EVIDENCE, ...more }) > detectionConfidence(EVIDENCE));
+  });
+
+test('scans beyond the fifth add nothing', (t) => {
+  t.is(detectionConfidence({ ...EVIDENCE, scan_count: 9 }), detectionConfidence({ ...EVIDENCE, scan_count: 5 }));
+});
+
+test('a small echo has odds lower by the factor e', (t) => {
+  const odds = (p: number) => p / (1 - p);
+  const plain = odds(detectionConfidence(EVIDENCE));
+  t.true(Math.abs(plain / odds(detectionConfidence({ ...EVIDENCE, small: true })) - Math.E) < 1e-9);
 });

@@ -229,12 +229,6 @@ test('without echoes and without helicity nothing is known of storms: null, not 
   t.is(stormProbability({ reflectivity_dbz: null, updraft_helicity_m2_s2: null }), null);
 });
 
-test('air without CAPE and without echo has a chance of at most .01', (t) => {
-  const storm = stormProbability({ reflectivity_dbz: -20, updraft_helicity_m2_s2: 0 }) ?? 1;
-  const hail = hailGivenStorm({ updraft_helicity_m2_s2: 0, ship: 0, hail_mm: 0, cape_j_kg: 0 });
-  t.true(storm * hail <= 0.01, `${storm * hail}`);
-});
-
 test('more echo, rotation, stones or SHIP never lowers a chance or a size, and chances lie between 0 and 1', (t) => {
   t.notThrows(() =>
     fc.assert(
@@ -373,11 +367,6 @@ test('a single value spreads as a Gaussian of the asked width', (t) => {
   }
 });
 
-test('a constant stays what it is, at the edges too', (t) => {
-  const mean = gaussianMean(new Float64Array(CONUS_CELLS.length).fill(0.3), EVERYWHERE, 60);
-  t.true(mean.every((value) => Math.abs(value - 0.3) < 1e-12));
-});
-
 test('cells that do not count take no part, and where nothing counts the mean is 0', (t) => {
   const weights = EVERYWHERE.map((_, k) => (k % 3 === 0 ? 1 : 0));
   const values = Float64Array.from(weights, (weight, k) => (weight > 0 ? 0.2 + (k % 5) / 10 : 99));
@@ -430,20 +419,13 @@ test('negative CAPE, a rising temperature or a frozen ground give 0, never less'
   t.is(ship({ ...AIR, freezing_level_m: -200 }), 0);
 });
 
-for (const name of ['cape_j_kg', 'mixing_ratio_g_kg', 'lapse_rate_c_km', 'shear_ms', 'freezing_level_m'] as const)
-  test(`more ${name} never lowers the significant hail parameter`, (t) => {
-    t.notThrows(() =>
-      fc.assert(
-        fc.property(
-          fc.double({ min: 0, max: 6000, noNaN: true }),
-          fc.double({ min: 0, max: 500, noNaN: true }),
-          (low, more) => {
-            return ship({ ...AIR, [name]: low + more }) >= ship({ ...AIR, [name]: low });
-          },
-        ),
-      ),
-    );
+test('more of an input never lowers the significant hail parameter', (t) => {
+  const name = fc.constantFrom('cape_j_kg', 'mixing_ratio_g_kg', 'lapse_rate_c_km', 'shear_ms', 'freezing_level_m');
+  const holds = fc.property(name, known(0, 6000), known(0, 500), (of, low, more) => {
+    return ship({ ...AIR, [of]: low + more }) >= ship({ ...AIR, [of]: low });
   });
+  t.notThrows(() => fc.assert(holds, { numRuns: 500 }));
+});
 
 test('an unknown input makes the parameter unknown', (t) => {
   for (const name of Object.keys(AIR)) t.is(ship({ ...AIR, [name]: Number.NaN }), Number.NaN, name);

@@ -65,11 +65,6 @@ test('several fields of one message inherit the grid, and may bring their own', 
   );
 });
 
-test('the reference time keeps its seconds', (t) => {
-  const file = gribFile(simplePacking([1], 8), { columns: 1, rows: 1 }, { time: [2024, 2, 28, 2, 52, 39] });
-  t.is(parseGrib2(file, 'x')[0]?.reference_time, Date.parse('2024-02-28T02:52:39Z'));
-});
-
 //                     picture in file order    what rowByRow makes of it (rows of the file, first row first)
 for (const [mode, title, written, read] of [
   [0, 'row by row', [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]],

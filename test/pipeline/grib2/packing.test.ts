@@ -47,15 +47,6 @@ test('a field of 0 bits is the reference everywhere', (t) => {
   t.deepEqual(values(file), [250, 250, 250, 250]);
 });
 
-test('reference, binary and decimal scale all take part: (R + X 2^E) / 10^D', (t) => {
-  const law = { reference: -3, binary_scale: -2, decimal_scale: 1 };
-  t.deepEqual(values(gribFile(simplePacking([0, 1, 50], 8, law), { columns: 3, rows: 1 })), [-0.3, -0.275, 0.95]);
-});
-
-test('tenths are divided, not multiplied: 3 of them are 0.3', (t) => {
-  t.deepEqual(values(gribFile(simplePacking([33], 8), { columns: 1, rows: 1 })), [0.3]);
-});
-
 test('floats of 32 bits come back as they are', (t) => {
   const written = [-20.5, 0, 3.25, 1e30];
   t.deepEqual(values(gribFile(floatPacking(written), { columns: 4, rows: 1 })), [-20.5, 0, 3.25, Math.fround(1e30)]);
@@ -102,11 +93,6 @@ test('a bitmap leaves points out, and the values go to the others in order', (t)
   const file = gribFile(simplePacking([11, 12, 13], 8, PLAIN), { columns: 3, rows: 2 }, {}, [0, 1, 1, 0, 0, 1]);
   // The representation counts 3 values for 6 points.
   t.deepEqual(values(file), [null, 11, 12, null, null, 13]);
-});
-
-test('a bitmap of ones leaves nothing out', (t) => {
-  const file = gribFile(simplePacking([1, 2], 8, PLAIN), { columns: 2, rows: 1 }, {}, [1, 1]);
-  t.is(decodeField(onlyField(file)).missing, null);
 });
 
 test('a later field may repeat the last bitmap of the message (indicator 254), whatever stands between', (t) => {

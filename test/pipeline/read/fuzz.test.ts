@@ -101,7 +101,7 @@ const FILES: Readonly<Record<string, Uint8Array>> = {
 };
 
 for (const [title, bytes] of Object.entries(FILES)) {
-  test(`${title}: flipped bytes give values or a named refusal`, (t) => fuzz(t, bytes, 1500, readAll));
+  test(`${title}: flipped bytes give values or a named refusal`, (t) => fuzz(t, bytes, 600, readAll));
 
   test(`${title}: a file cut anywhere gives values of whole messages or a named refusal`, async (t) => {
     for (let length = 0; length < bytes.length; length++)
@@ -111,7 +111,7 @@ for (const [title, bytes] of Object.entries(FILES)) {
 }
 
 test('the MRMS reader: flipped bytes give a hail field or a named refusal', (t) =>
-  fuzz(t, FILES['a 16-bit png'] as Uint8Array, 1500, readHail));
+  fuzz(t, FILES['a 16-bit png'] as Uint8Array, 600, readHail));
 
 test('every length and count of every section may lie, to either side', async (t) => {
   let refused = 0;
@@ -138,7 +138,7 @@ function mendChecksums(file: Buffer): Buffer {
 
 for (const title of ['an 8-bit png', 'a 16-bit png', 'a 24-bit png'])
   test(`${title} with mended checksums: damage inside the image gives values or a named refusal`, (t) =>
-    fuzz(t, FILES[title] as Uint8Array, 1500, (bytes) => readAll(mendChecksums(Buffer.from(bytes)))));
+    fuzz(t, FILES[title] as Uint8Array, 600, (bytes) => readAll(mendChecksums(Buffer.from(bytes)))));
 
 const STORMS = Buffer.from(
   JSON.stringify({

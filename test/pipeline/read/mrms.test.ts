@@ -7,22 +7,11 @@ import { BadInput, Unreadable } from '../../../pipeline/error.ts';
 import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
 import { gunzip } from '../../../pipeline/raw-file.ts';
 import { hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
-import { PRODUCTS } from '../../../pipeline/read/products.ts';
 import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { uncoveredBlocks } from '../../../pipeline/read/uncovered.ts';
 import { contentHash, faultOf } from '../../../pipeline/sources/integrity.ts';
 import { draw } from '../../support/data/draw.ts';
-import {
-  complexPacking,
-  constantPacking,
-  floatPacking,
-  type GridOptions,
-  gribFile,
-  type latLonSection,
-  type ProductOptions,
-  pngPacking,
-  simplePacking,
-} from '../../support/data/grib2-files.ts';
+import { constantPacking, floatPacking, type GridOptions, gribFile, type latLonSection, type ProductOptions, pngPacking, simplePacking } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** Packed MESH of a picture: each digit is tens of mm, '.' is covered and dry, 'x' is no coverage. */
@@ -101,12 +90,6 @@ for (const [mode, title, la1, lo1] of [
     const file = gribFile(simplePacking(lines.flat(), 16), { columns, rows, la1, lo1, scanning_mode: mode });
     t.deepEqual(readGrid(file, 'x'), readGrid(meshFile(), 'x'));
   });
-
-test('complex packing serves as well as png', (t) => {
-  const { values, columns, rows } = packMesh(PICTURE);
-  const file = gribFile(complexPacking(values, { order: 2, group_length: 4 }), { columns, rows });
-  t.deepEqual([...readGrid(file, 'x').packed], values);
-});
 
 const tiny = (grid: Parameters<typeof latLonSection>[0], product?: ProductOptions) =>
   gribFile(simplePacking(Array(grid.columns * grid.rows).fill(20), 8), grid, product);
@@ -263,35 +246,6 @@ test('a companion on a smaller window is unknown outside it', (t) => {
   t.deepEqual([...sampleAtPixels(companion, mesh)], [Number.NaN, 12.5, Number.NaN]);
 });
 
-sharedTest('numbers, units and sentinels of the products are those of the table of NOAA', (t) => {
-  const rows = readFileSync(sharedData('sites', 'UserTable_MRMS_v12.2.csv'), 'utf8').split('\n').slice(1);
-  const table = new Map<string, { missing: number; no_coverage: number; unit: string; name: string }>();
-  for (const row of rows) {
-    const [, category, number, name, , unit, missing, , no_coverage] = row.split(',') as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
-    const key = `${category}/${number}`;
-    if (!table.has(key)) table.set(key, { name, unit, missing: Number(missing), no_coverage: Number(no_coverage) });
-  }
-  const plain = (name: string) =>
-    name.replaceAll(/[_-]/g, '').replace('M20C', '20C').replace('0to2km', '02km').toLowerCase();
-  for (const { name, category, number, no_coverage, missing } of PRODUCTS) {
-    const row = table.get(`${category}/${number}`);
-    t.is(plain(name), plain(row?.name ?? ''));
-    t.is<number | undefined, number | undefined>(no_coverage, row?.no_coverage, name);
-    // Rain products never use the "missing" of the table: no rain is a real 0.
-    t.is(missing, category === 6 ? null : (row?.missing ?? null), name);
-  }
-});
-
 sharedTest('the real scans become hail fields with the counts and sums of ecCodes', (t) => {
   for (const [name, pixels, sum, uncovered, detections] of [
     ['MRMS_MESH_00.50_20240228-025239.grib2', 1943, 76_873, 8_205_495, 153],
@@ -396,13 +350,6 @@ test('companions are sampled at the pixels of the hail field', async (t) => {
   t.deepEqual(scan.products, ['MESH', 'VIL', 'EchoTop_50']);
 });
 
-test('the result travels between threads as it is', async (t) => {
-  const scan = await readScan(
-    files({ companions: { vil_kg_m2: named(vil) }, probsevere: probsevere('a', { 1: { mesh: '1', west: -96 } }) }),
-  );
-  t.deepEqual(structuredClone(scan), scan);
-});
-
 test('an object that repeats polygon and MESH of the file before is stale', async (t) => {
   const before = probsevere('before', {
     1: { mesh: '1', west: -96 },
@@ -478,30 +425,6 @@ test('a file that is not there is an error of the file system, not of its conten
     message: /no such file|is gone|is not there/,
   });
   t.false(error instanceof BadInput);
-});
-
-sharedTest('of the real objects that appear in two files in a row, 77 and 193 repeat their polygon', async (t) => {
-  const { readdirSync, readFileSync } = await import('node:fs');
-  const { readProbSevere } = await import('../../../pipeline/read/probsevere.ts');
-  const counts: Record<string, { again: number; same: number }> = {};
-  let before = new Map<string, string>();
-  let day = '';
-  for (const name of readdirSync(sharedData('probsevere'))
-    .filter((file) => file.endsWith('.json'))
-    .sort()) {
-    const date = name.slice(16, 24);
-    if (date !== day) before = new Map();
-    day = date;
-    counts[date] ??= { again: 0, same: 0 };
-    const { objects } = readProbSevere(readFileSync(sharedData('probsevere', name)), name);
-    for (const { probsevere_id, geometry } of objects) {
-      if (!before.has(probsevere_id)) continue;
-      counts[date].again++;
-      if (before.get(probsevere_id) === geometry) counts[date].same++;
-    }
-    before = new Map(objects.map(({ probsevere_id, geometry }) => [probsevere_id, geometry]));
-  }
-  t.deepEqual(counts, { 20211011: { again: 622, same: 77 }, 20220720: { again: 906, same: 193 } });
 });
 
 for (const [title, grid, tenths, reason] of [

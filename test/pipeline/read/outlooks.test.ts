@@ -220,15 +220,6 @@ for (const [name, layer] of [
     t.deepEqual(outlookLayerOf(name), layer);
   });
 
-test('whatever stands among the features, the sound area beside it is kept', (t) => {
-  fc.assert(
-    fc.property(fc.array(fc.jsonValue({ maxDepth: 4 }), { maxLength: 4 }), (junk) => {
-      t.is(read(...junk, feature()).rows.length, 1);
-    }),
-    { numRuns: 200 },
-  );
-});
-
 test('whatever the geometry is, it becomes an area or a reason', (t) => {
   const number = fc.oneof(fc.integer({ min: -200, max: 200 }), fc.constant(null));
   const coordinates = fc.array(

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { type FileObject, type ProbSevereFile, readProbSevere } from '../../../pipeline/read/probsevere.ts';
@@ -320,15 +320,6 @@ sharedTest('the example tracks: size, probability, motion and centroid of one st
       const [lon, lat] = point.centroid;
       t.true(Math.abs((object?.lon as number) - lon) < 1e-4 && Math.abs((object?.lat as number) - lat) < 1e-4);
     }
-});
-
-sharedTest('nine objects of the real files are distrusted, all with a hail probability of 0', (t) => {
-  const objects = readdirSync(sharedData('probsevere'))
-    .filter((name) => name.endsWith('.json'))
-    .flatMap((name) => realFile(name).objects);
-  const distrusted = objects.filter((object) => object.flag_distrusted);
-  t.deepEqual([objects.length, distrusted.length], [2030, 9]);
-  t.true(distrusted.every((object) => object.prob_hail === 0 && (object.mesh_mm ?? 0) >= 12.7));
 });
 
 test('a file of more objects than any weather has is refused before they are read', (t) => {

@@ -12,7 +12,6 @@ import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
 import { coverageOf } from '../../../pipeline/simulate/storm-core.ts';
 import { parseName } from '../../../pipeline/sources/names.ts';
 import { rowLat, type Window } from '../../../schemas/geo/lattice.ts';
-import { askEccodes } from '../../support/data/eccodes.ts';
 import { complexPacking, gribFile } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
@@ -152,82 +151,8 @@ function cutValues(name: string): { values: number[]; claim: GridClaim } {
   return { values, claim };
 }
 
-/** A message of ecCodes on the window, in the form of MRMS files but for its packing; null without ecCodes. */
-function encode(
-  values: readonly number[],
-  claim: GridClaim,
-  numbers: readonly number[],
-  packing: string,
-): Buffer | null {
-  const [discipline, category, number] = numbers;
-  const time = new Date(claim.time_ms).toISOString();
-  const input = JSON.stringify(values);
-  const north = Math.round(rowLat(CUT.row0) * 1e6);
-  const west = 230_005_000 + 10_000 * CUT.col0;
-  const text = askEccodes(
-    `
-import base64, json, sys
-import eccodes
-h = eccodes.codes_grib_new_from_samples('GRIB2')
-put = lambda key, value: eccodes.codes_set(h, key, value)
-for key, value in {
-    'discipline': ${discipline}, 'centre': 161, 'significanceOfReferenceTime': 3, 'productionStatusOfProcessedData': 2,
-    'year': ${Number(time.slice(0, 4))}, 'month': ${Number(time.slice(5, 7))}, 'day': ${Number(time.slice(8, 10))},
-    'hour': ${Number(time.slice(11, 13))}, 'minute': ${Number(time.slice(14, 16))}, 'second': ${Number(time.slice(17, 19))},
-    'Ni': ${CUT.cols}, 'Nj': ${CUT.rows}, 'iDirectionIncrement': 10000, 'jDirectionIncrement': 10000,
-    'latitudeOfFirstGridPoint': ${north}, 'longitudeOfFirstGridPoint': ${west},
-    'latitudeOfLastGridPoint': ${north - 10_000 * (CUT.rows - 1)}, 'longitudeOfLastGridPoint': ${west + 10_000 * (CUT.cols - 1)},
-    'jScansPositively': 0, 'iScansNegatively': 0, 'jPointsAreConsecutive': 0, 'resolutionAndComponentFlags': 48,
-    'parameterCategory': ${category}, 'parameterNumber': ${number}, 'typeOfFirstFixedSurface': 102, 'forecastTime': 0,
-    'indicatorOfUnitOfTimeRange': 0,
-}.items():
-    put(key, value)
-import numpy as np
-values = np.array(json.load(sys.stdin), dtype=float)
-put('packingType', 'grid_simple')
-eccodes.codes_set_values(h, values)
-put('setDecimalPrecision', 1)
-put('packingType', '${packing}')
-print(json.dumps(base64.b64encode(eccodes.codes_get_message(h)).decode()))
-`,
-    input,
-  );
-  return text === null ? null : Buffer.from(text as string, 'base64');
-}
-
-const hasEccodes = askEccodes('import json, eccodes, numpy\nprint(json.dumps(True))') !== null;
-
-/** Registers a test on messages of ecCodes; without it the test shows as skipped, with the reason in its title. */
-function eccodesTest(title: string, body: (t: ExecutionContext) => void): void {
-  if (!hasEccodes) test.skip(`${title} (needs python3 with eccodes and numpy, which are absent)`, body);
-  else sharedTest(title, body);
-}
-
 const MESH = 'MRMS_MESH_Max_1440min_00.50_20240228-100000.grib2';
 const COMPOSITE = 'MRMS_MergedReflectivityQCComposite_00.50_20220704-110040.grib2';
-
-for (const [packing, template] of [['grid_simple', 0]] as const)
-  for (const [source, product, numbers] of [
-    [MESH, 'MESH', [209, 3, 28]],
-    [MESH, 'POSH', [209, 3, 27]],
-    ['MRMS_VIL_00.50_20240509-082840.grib2.gz', 'VIL', [209, 3, 41]],
-    [MESH, 'EchoTop_50', [209, 3, 46]],
-    [COMPOSITE, 'MergedReflectivityQCComposite', [209, 10, 0]],
-    [COMPOSITE, 'Reflectivity_-20C', [209, 3, 56]],
-    [COMPOSITE, 'ReflectivityAtLowestAltitude', [209, 3, 57]],
-  ] as const)
-    eccodesTest(`${product} in packing 5.${template}: each flipped bit is refused or changes nothing`, (t) => {
-      const { values, claim } = cutValues(source);
-      // Echo tops and POSH of hail: its sizes in a smaller range.
-      const scaled = product === 'EchoTop_50' ? values.map((mm) => (mm > 0 ? Math.round(mm) / 10 + 5 : mm)) : values;
-      const named = { product, time_ms: claim.time_ms };
-      const message = encode(scaled, named, numbers, packing) as Buffer;
-      t.is(parseGrib2(message, NAME)[0]?.packing.template, template);
-      const { packed, ...grid } = readGrid(message, NAME, named);
-      t.deepEqual(grid.window, CUT);
-      t.true(packed.every((x, i) => gridValue(grid, x) === scaled[i]));
-      checkMessage(t, message, named);
-    });
 
 for (const [source, category, number, order] of [
   [MESH, 3, 28, 1],

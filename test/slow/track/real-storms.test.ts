@@ -1,0 +1,393 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { findObjects } from '../../../pipeline/detect/cells.ts';
+import type { HailField } from '../../../pipeline/grid.ts';
+import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
+import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
+import { advanceTracks } from '../../../pipeline/track/advance.ts';
+import { pixelsMoved } from '../../../pipeline/track/hindcast.ts';
+import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
+import {
+  type Heading,
+  headingOf,
+  kmPerDegree,
+  median,
+  offsetKm,
+  type Vector,
+  velocityOf,
+} from '../../../pipeline/track/motion.ts';
+import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
+import { eachPixel, type Mask, maskOf, type TrackCell } from '../../../pipeline/track/track-cell.ts';
+import { fillPolygons } from '../../../schemas/geo/fill.ts';
+import { LATTICE, latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
+import type { Position } from '../../../schemas/geo/position.ts';
+import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
+import { faults, follow, type Patch } from '../../support/data/parting.ts';
+import { patchCell, texture } from '../../support/data/patch-cell.ts';
+import { hasSharedData, sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { cropField, trackCells } from '../../support/data/track-cells.ts';
+
+/** Rates from 50 mm/h on are cores of heavy rain. */
+const CORE_TENTHS = 500;
+const MIN_PIXELS = 8;
+/** Around the storms that other trackers were run on. */
+const PLAINS = windowOf(-107, 28.5, -97, 36.5);
+const COUNTRY = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
+/** Overlaps are of frames from here on, as the peers' are: a tracker needs some scans before it knows a motion. */
+const OVERLAP_FROM_MIN = 12;
+
+/** Rows and columns whose pixel centres lie in a box. */
+function windowOf(west: number, south: number, east: number, north: number): Window {
+  const [row0, col0] = [latRow(north), lonCol(west)];
+  return { row0, col0, rows: latRow(south) - row0, cols: lonCol(east) - col0 };
+}
+
+interface Frame {
+  readonly scan_time: number;
+  readonly field: HailField;
+}
+
+/** Twenty real frames of rain rate, decoded once for all tests. */
+const frames: readonly Frame[] = hasSharedData
+  ? readdirSync(sharedData('mrms-sequence'))
+      .filter((name) => name.includes('PrecipRate') && name.endsWith('.grib2'))
+      .sort()
+      .map((name) => {
+        const grid = readGrid(readFileSync(sharedData('mrms-sequence', name)), name);
+        return { scan_time: grid.scan_time, field: hailField(grid) };
+      })
+  : [];
+
+const coresIn = (window: Window) =>
+  frames.map(({ scan_time, field }) => ({ scan_time, field: cropField(field, window, CORE_TENTHS) }));
+
+/** A position of a track at a scan in which it had a cell. */
+interface Point extends Position {
+  readonly track_id: string;
+  readonly scan_time: number;
+  /** Scans of the track so far, this one included. */
+  readonly scan_count: number;
+  readonly motion: Heading | null;
+  /** The object changed its shape in this scan: the displacement of its centroid is no motion. */
+  readonly is_reshaped: boolean;
+}
+
+/** The objects of one time with their published motion, km/min; null where there is none. */
+interface ObjectFrame {
+  readonly scan_time: number;
+  readonly objects: readonly { readonly mask: Mask; readonly velocity: Vector | null }[];
+}
+
+/** Tracks of frames; where tracks share an object, `parts` has the part of each, `whole` the object once, for the strongest. */
+function track(given: readonly Frame[], min_pixels = MIN_PIXELS) {
+  const [parts, whole]: [Point[], Point[]] = [[], []];
+  const [partFrames, wholeFrames]: [ObjectFrame[], ObjectFrame[]] = [[], []];
+  let live: LiveTracks = noLiveTracks;
+  for (const [index, { scan_time, field }] of given.entries()) {
+    const cells = trackCells(field, findObjects(field, 1, min_pixels));
+    const before = given[index - 1];
+    const pattern_motion = before && patternMotion(before.field, field, (scan_time - before.scan_time) / MS_PER_MIN);
+    const step = advanceTracks(live, { scan_time, cells, pattern_motion: pattern_motion ?? null });
+    live = step.live;
+    const seen = live.tracks.filter(({ last_seen }) => last_seen === scan_time);
+    const pointOf = ({ track_id, scan_count, ...one }: LiveTrack, lat: number, lon: number): Point => {
+      const is_reshaped = step.reshaped.has(track_id);
+      return { track_id, scan_time, lat, lon, scan_count, motion: motionOf(one), is_reshaped };
+    };
+    const owners = step.trackOfCell.map((id) => live.tracks.find(({ track_id }) => track_id === id) as LiveTrack);
+    parts.push(...seen.map((one) => pointOf(one, one.centroid_lat, one.centroid_lon)));
+    whole.push(...cells.map((cell, k) => pointOf(owners[k] as LiveTrack, cell.centroid_lat, cell.centroid_lon)));
+    partFrames.push({ scan_time, objects: seen.map((one) => ({ mask: one.mask, velocity: velocityNow(one) })) });
+    const objects = cells.map(({ rows, cols }, k) => ({
+      mask: maskOf(rows, cols),
+      velocity: velocityNow(owners[k] as LiveTrack),
+    }));
+    wholeFrames.push({ scan_time, objects });
+  }
+  return { parts, whole, partFrames, wholeFrames };
+}
+
+function motionOf({ speed_kmh, direction_deg }: Pick<LiveTrack, 'speed_kmh' | 'direction_deg'>): Heading | null {
+  return speed_kmh === null || direction_deg === null ? null : { speed_kmh, direction_deg };
+}
+
+function velocityNow(one: LiveTrack): Vector | null {
+  const motion = motionOf(one);
+  return motion && velocityOf(motion);
+}
+
+/** Scores after Lakshmanan & Smith 2010: tracks of 10 minutes and more; straightness and steps of those of six positions and more. */
+function scoresOf(points: readonly Point[]) {
+  const tracks = [...Map.groupBy(points, ({ track_id }) => track_id).values()];
+  const minutes = tracks.map((one) => ((one.at(-1)?.scan_time ?? 0) - (one[0]?.scan_time ?? 0)) / MS_PER_MIN);
+  const long = minutes.filter((duration) => duration >= 10);
+  const scored = tracks.filter((one) => one.length >= 6);
+  const steps = scored.map(largestStepKm).sort((a, b) => a - b);
+  return {
+    long_tracks: long.length,
+    long_median_min: median(long),
+    straightness_km: median(scored.map(straightLineRmseKm)),
+    step_median_km: median(steps),
+    step_p90_km: steps[Math.ceil(0.9 * (steps.length - 1))] as number,
+  };
+}
+
+/** Orthogonal distances from the best straight line, root mean square, km. */
+function straightLineRmseKm(points: readonly Position[]): number {
+  const mean = (of: (point: Position) => number) => points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [lat, lon] = [mean((point) => point.lat), mean((point) => point.lon)];
+  const km = kmPerDegree(lat);
+  const x = (point: Position) => (point.lon - lon) * km.east;
+  const y = (point: Position) => (point.lat - lat) * km.north;
+  const [xx, xy, yy] = [mean((p) => x(p) ** 2), mean((p) => x(p) * y(p)), mean((p) => y(p) ** 2)];
+  return Math.sqrt(Math.max(0, (xx + yy) / 2 - Math.hypot((xx - yy) / 2, xy)));
+}
+
+/** Largest distance between consecutive positions, km, without changes of shape. */
+function largestStepKm(points: readonly Point[]): number {
+  const steps = points.slice(1).map((point, k) => {
+    const { east, north } = offsetKm(points[k] as Point, point);
+    return point.is_reshaped ? 0 : Math.hypot(east, north);
+  });
+  return Math.max(...steps);
+}
+
+/** Pixels that objects moved forward share with those that came, of all of both (critical success index). */
+function overlap(all: readonly ObjectFrame[], lead_min: number): number {
+  const first = (all[0]?.scan_time ?? 0) + OVERLAP_FROM_MIN * MS_PER_MIN;
+  let [hits, others] = [0, 0];
+  for (const frame of all.filter(({ scan_time }) => scan_time >= first)) {
+    const minutes = (later: ObjectFrame) => (later.scan_time - frame.scan_time) / MS_PER_MIN;
+    const later = all.find((one) => Math.abs(minutes(one) - lead_min) <= 1);
+    if (later === undefined) continue;
+    const observed = pixelsOf(later, 0);
+    const forecast = pixelsOf(frame, minutes(later));
+    const common = [...forecast].filter((pixel) => observed.has(pixel)).length;
+    hits += common;
+    others += observed.size + forecast.size - 2 * common;
+  }
+  return hits / (hits + others);
+}
+
+function pixelsOf({ objects }: ObjectFrame, minutes: number): Set<number> {
+  const pixels = new Set<number>();
+  for (const { mask, velocity } of objects) {
+    const { rows_south, cols_east } = pixelsMoved(mask, velocity, minutes);
+    eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
+  }
+  return pixels;
+}
+
+sharedTest('20 real frames of rain cores: more, longer, straighter tracks than TINT and tobac at once', (t) => {
+  const cores = coresIn(PLAINS);
+  const { parts, whole } = track(cores);
+  const { long_tracks, long_median_min, straightness_km, step_median_km, step_p90_km } = scoresOf(parts);
+  t.is(cores.length, 20);
+  t.true(long_tracks > 17, `${long_tracks} tracks`);
+  t.true(long_median_min > 16, `median ${long_median_min} min`);
+  t.true(straightness_km < 1.1, `straightness ${straightness_km} km`);
+  t.true(step_median_km < 2.6, `largest step ${step_median_km} km`);
+  t.true(step_p90_km < 4, `p90 of it ${step_p90_km} km`);
+  const objects = scoresOf(whole);
+  t.true(objects.straightness_km < 0.84, `whole objects ${objects.straightness_km} km`);
+  t.true(objects.long_tracks > 17, `${objects.long_tracks} tracks of whole objects`);
+  const counts = [0, 9, 19].map((k) => whole.filter(({ scan_time }) => scan_time === cores[k]?.scan_time).length);
+  t.deepEqual(counts, [17, 16, 15]);
+});
+
+sharedTest('objects moved forward by their tracks overlap what came better than with TINT or tobac', (t) => {
+  const { partFrames, wholeFrames } = track(coresIn(PLAINS));
+  for (const [lead_min, best_peer] of [
+    [4, 0.464],
+    [8, 0.317],
+    [14, 0.202],
+    [20, 0.151],
+  ] as const)
+    for (const all of [partFrames, wholeFrames])
+      t.true(overlap(all, lead_min) > best_peer + 0.03, `${lead_min} min: ${overlap(all, lead_min)}`);
+});
+
+sharedTest('replay from any checkpoint of the real frames equals the run in order, byte for byte', (t) => {
+  let live: LiveTracks = noLiveTracks;
+  for (const { scan_time, field } of coresIn(PLAINS)) {
+    const scan = { scan_time, cells: trackCells(field, findObjects(field, 1, MIN_PIXELS)), pattern_motion: null };
+    const inOrder = advanceTracks(live, scan);
+    t.is(JSON.stringify(advanceTracks(JSON.parse(JSON.stringify(live)), scan)), JSON.stringify(inOrder));
+    live = inOrder.live;
+  }
+});
+
+/** Lead of the motion errors, and half of a scan interval of about 2 minutes, plus jitter. */
+const LEAD_MIN = 14;
+const LEAD_TOLERANCE_MIN = 1.5;
+const MATURE_SCANS = 6;
+/** Smallest speed with a meaningful direction. */
+const DIRECTION_MIN_KMH = 10;
+
+/** Forecast minus observed motion over the lead; storms that end before it, hardly move or change their shape are left out. */
+function motionErrors(storms: readonly Point[]): Heading[] {
+  const errors: Heading[] = [];
+  for (const one of Map.groupBy(storms, ({ track_id }) => track_id).values())
+    for (const now of one) {
+      const { motion } = now;
+      const off = ({ scan_time }: Point) => Math.abs((scan_time - now.scan_time) / MS_PER_MIN - LEAD_MIN);
+      const [later] = one.filter((other) => off(other) <= LEAD_TOLERANCE_MIN).sort((a, b) => off(a) - off(b));
+      if (motion === null || now.scan_count < MATURE_SCANS || later === undefined) continue;
+      const way = one.filter(({ scan_time }) => scan_time > now.scan_time && scan_time <= later.scan_time);
+      if (way.some(({ is_reshaped }) => is_reshaped)) continue;
+      const minutes = (later.scan_time - now.scan_time) / MS_PER_MIN;
+      const { east, north } = offsetKm(now, later);
+      const came = headingOf({ east: east / minutes, north: north / minutes });
+      if (came.speed_kmh < DIRECTION_MIN_KMH || motion.speed_kmh < DIRECTION_MIN_KMH) continue;
+      errors.push({
+        speed_kmh: motion.speed_kmh - came.speed_kmh,
+        direction_deg: ((motion.direction_deg - came.direction_deg + 540) % 360) - 180,
+      });
+    }
+  return errors;
+}
+
+sharedTest('motion of real rain of 50 mm/h and more is off by 11.5 km/h and 19.1 degrees over 14 minutes', (t) => {
+  const errors = motionErrors(track(coresIn(COUNTRY), 4).parts);
+  const rootMeanSquare = (of: (error: Heading) => number) =>
+    Math.sqrt(errors.reduce((sum, error) => sum + of(error) ** 2, 0) / errors.length);
+  const [found_kmh, found_deg] = [rootMeanSquare((e) => e.speed_kmh), rootMeanSquare((e) => e.direction_deg)];
+  t.true(errors.length >= 30, `${errors.length} cases`);
+  t.true(Math.abs(found_kmh - 11.5) < 1, `${found_kmh} km/h`);
+  t.true(Math.abs(found_deg - 19.1) < 1.5, `${found_deg} deg`);
+});
+
+/** Large rain cores of the first real frame. */
+const largeCores: readonly Patch[] = coresIn(COUNTRY)
+  .slice(0, 1)
+  .flatMap(({ field }) => trackCells(field, findObjects(field, 1, MIN_PIXELS)))
+  .filter(({ rows }) => rows.length >= 60 && rows.length <= 250)
+  .map(texture);
+
+/** The half of a core that lies furthest to the east: what is left when its western half decays. */
+function eastHalf(core: Patch): Patch {
+  const middle = median(core.map(({ east }) => east));
+  return core.filter(({ east }) => east >= middle);
+}
+
+const CHANGE = 8;
+
+/** Tracks of one core, scan by scan in a shape of its own, that turns right by 5 degrees a scan at 45 km/h. */
+function idsOnABend(before: Patch, after: Patch): Set<string> {
+  let [row, col] = [1500, 3500];
+  const scans: TrackCell[][] = [];
+  for (let scan = 0; scan < 2 * CHANGE; scan++) {
+    scans.push([patchCell(scan < CHANGE ? before : after, Math.round(row), Math.round(col))]);
+    const towards = ((45 + 5 * scan) * Math.PI) / 180;
+    row -= (1.5 * Math.cos(towards)) / 1.11;
+    col += (1.5 * Math.sin(towards)) / 0.86;
+  }
+  return new Set(follow(scans).flatMap(({ step }) => step.trackOfCell));
+}
+
+sharedTest(
+  'nine in ten real cores on a bend that lose or gain their western half between two scans stay one track',
+  (t) => {
+    t.true(largeCores.length >= 6, `${largeCores.length} cores`);
+    for (const changed of [
+      largeCores.filter((core) => idsOnABend(core, eastHalf(core)).size === 1),
+      largeCores.filter((core) => idsOnABend(eastHalf(core), core).size === 1),
+    ])
+      t.true(changed.length >= 0.9 * largeCores.length, `${changed.length} of ${largeCores.length}`);
+  },
+);
+
+sharedTest('a real core that vanishes while another rises a diameter beside it is two tracks', (t) => {
+  const width = (patch: Patch) =>
+    Math.max(...patch.map(({ east }) => east)) - Math.min(...patch.map(({ east }) => east));
+  for (const [k, core] of largeCores.entries()) {
+    const other = largeCores[(k + 1) % largeCores.length] as Patch;
+    const away = Math.ceil((width(core) + width(other)) / 2);
+    const beside = other.map((pixel) => ({ ...pixel, east: pixel.east + away }));
+    t.is(idsOnABend(core, beside).size, 2, `core ${k}`);
+  }
+});
+
+sharedTest(
+  'nine in ten pairs of real rain cores that part at +-20 to +-42 km/h are the old track and its child',
+  (t) => {
+    const pairs = largeCores
+      .slice(0, 6)
+      .flatMap((core, i) => largeCores.slice(i, 6).map((other) => [core, other] as const));
+    const results = pairs.flatMap((patches, i) =>
+      [20, 30, 42].map((kmh) =>
+        faults({ patches, apart: { kmh, towards_deg: 30 * i }, drift: { kmh: 40, towards_deg: 70 } }),
+      ),
+    );
+    const right = results.filter((found) => found.length === 0).length;
+    t.true(right >= 0.9 * results.length, `${right} of ${results.length}`);
+  },
+);
+
+sharedTest('no track of 20 real frames ends in a track that was born when it vanished, nor in its own child', (t) => {
+  const scans = coresIn(COUNTRY).map(({ field }) => trackCells(field, findObjects(field, 1, MIN_PIXELS)));
+  const points = follow(scans).flatMap(({ step }) => step.points);
+  const tracked = Map.groupBy(
+    points.filter(({ state }) => state === 'tracked'),
+    ({ track_id }) => track_id,
+  );
+  const merged = points.filter(({ state }) => state === 'merged');
+  t.true(merged.length > 10, `${merged.length} mergers`);
+  for (const { track_id, merged_into } of merged) {
+    const [survivor] = tracked.get(merged_into as string) ?? [];
+    const last = tracked.get(track_id)?.at(-1);
+    t.true((survivor?.first_detected ?? Infinity) <= (last?.scan_time ?? 0), `${track_id} into ${merged_into}`);
+    t.not(survivor?.parent_track_id, track_id);
+  }
+});
+
+/** Objects of the ProbSevere files of an evening in order of time, as cells with NOAA's number; NOAA's motion is left out. */
+function stormObjects(day: string) {
+  const names = readdirSync(sharedData('probsevere')).filter((name) => name.includes(day));
+  return names.sort().map((name) => {
+    const { valid_time, objects } = readProbSevere(readFileSync(sharedData('probsevere', name)), name);
+    const cells = objects.flatMap(({ geometry, mesh_mm, probsevere_id }) => {
+      const pixels = pixelsIn(geometry).map((pixel) => ({
+        ...pixel,
+        tenths: Math.max(3, Math.round(10 * (mesh_mm ?? 0))),
+      }));
+      return pixels.length === 0 ? [] : [{ ...patchCell(pixels, 0, 0), probsevere_id }];
+    });
+    return { scan_time: valid_time, cells: cells.map((cell, cell_index) => ({ ...cell, cell_index })) };
+  });
+}
+
+function pixelsIn(wkt: string) {
+  const runs = fillPolygons(multiPolygonFromWkt(wkt), { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols });
+  return [...runs.row].flatMap((row, k) => {
+    const [start, end] = [runs.start[k] as number, runs.end[k] as number];
+    return Array.from({ length: end - start }, (_, n) => ({ south: row, east: start + n }));
+  });
+}
+
+for (const [day, expected] of [
+  ['20211011', 622],
+  ['20220720', 904],
+] as const)
+  sharedTest(`NOAA's storm objects of ${day} that change their shape keep their track, and take no other's`, (t) => {
+    const count = { links: 0, cut: 0, joined: 0, joined_otherwise: 0 };
+    let live: LiveTracks = noLiveTracks;
+    let trackOf = new Map<string, string>();
+    for (const { scan_time, cells } of stormObjects(day)) {
+      const step = advanceTracks(live, { scan_time, cells, pattern_motion: null });
+      const numberOf = new Map([...trackOf].map(([number, id]) => [id, number]));
+      const now = new Map(cells.map(({ probsevere_id }, k) => [probsevere_id, step.trackOfCell[k] as string]));
+      for (const [number, id] of now) {
+        const before = trackOf.get(number);
+        if (before !== undefined) count.links++;
+        if (before !== undefined && before !== id) count.cut++;
+        if (numberOf.has(id)) count.joined++;
+        if (numberOf.has(id) && numberOf.get(id) !== number) count.joined_otherwise++;
+      }
+      live = step.live;
+      trackOf = now;
+    }
+    t.is(count.links, expected);
+    t.true(count.cut <= 0.06 * count.links, `${count.cut} of ${count.links} links cut`);
+    t.true(count.joined_otherwise <= 0.015 * count.joined, `${count.joined_otherwise} of ${count.joined}`);
+  });
