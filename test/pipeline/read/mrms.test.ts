@@ -11,7 +11,16 @@ import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read
 import { uncoveredBlocks } from '../../../pipeline/read/uncovered.ts';
 import { contentHash, faultOf } from '../../../pipeline/sources/integrity.ts';
 import { draw } from '../../support/data/draw.ts';
-import { constantPacking, floatPacking, type GridOptions, gribFile, type latLonSection, type ProductOptions, pngPacking, simplePacking } from '../../support/data/grib2-files.ts';
+import {
+  constantPacking,
+  floatPacking,
+  type GridOptions,
+  gribFile,
+  type latLonSection,
+  type ProductOptions,
+  pngPacking,
+  simplePacking,
+} from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** Packed MESH of a picture: each digit is tens of mm, '.' is covered and dry, 'x' is no coverage. */
