@@ -10,10 +10,11 @@ import { icebergRead } from 'icebird';
 import { avroMetadata } from 'icebird/src/avro/avro.metadata.js';
 import validate from 'stac-node-validator';
 import { writeCatalogue } from '../../../pipeline/catalogues/catalogue.ts';
+import { viewName } from '../../../pipeline/catalogues/views.ts';
 import { clearDate } from '../../../pipeline/publish/commit-dates.ts';
 import { compactDay, compactMonth } from '../../../pipeline/publish/compact.ts';
 import { sweepRoot } from '../../../pipeline/publish/sweep.ts';
-import { type Table } from '../../../schemas/columns.ts';
+import { columns, type Table } from '../../../schemas/columns.ts';
 import { climatology } from '../../../schemas/tables/derived.ts';
 import { watches } from '../../../schemas/tables/feeds.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
@@ -162,6 +163,17 @@ test('an item says its date and provenance, its asset the size and hash of the f
   const collection = files.find(({ type, id }) => type === 'Collection' && id === 'detections');
   const times = items.flatMap(({ properties = {} }) => [properties.start_datetime, properties.end_datetime]).sort();
   t.deepEqual(collection?.extent?.temporal.interval, [[times[0], times.at(-1)]]);
+});
+
+test('the columns of every view are those of its table, with their types and comments', async (t) => {
+  const asked =
+    "(SELECT table_name || '.' || column_name AS n, data_type AS d, comment IS NOT NULL AS c FROM duckdb_columns() WHERE NOT internal AND table_name <> 'edition')";
+  const found = (await viewRows(await openDates(t), [asked]))[asked];
+  const types: Record<string, string> = { TIMESTAMPTZ: 'TIMESTAMP WITH TIME ZONE' };
+  const expected = TABLES.flatMap((table) =>
+    columns(table).map(({ name, type }) => `c=true d=${types[type] ?? type} n=${viewName(table)}.${name}`),
+  );
+  t.deepEqual(found?.map((line) => line.replace("('OGC:CRS84')", '')).sort(), expected.sort());
 });
 
 test('a root whose name has quotes, brackets, stars and letters of any script is read', async (t) => {

@@ -91,6 +91,19 @@ test('keeps what was replaced only just now: a request may still read it', async
   for (const file of before?.files ?? []) await t.notThrowsAsync(fs.stat(join(root, file.path)), file.path);
 });
 
+test('keeps what the head names when a killed commit left a newer manifest behind', async (t) => {
+  const { root, now_ms } = await agedRoot(t);
+  const head = await readNewest(root, DATE);
+  const litter = join(root, 'manifests', DATE, `${String((head?.commit ?? 0) + 1).padStart(6, '0')}.json`);
+  await fs.writeFile(litter, '{"manifest_version":1,"part');
+  await age(root, now_ms - 3 * MS_PER_HOUR);
+  const content = await logicalContent(root);
+  await sweep(root, now_ms);
+  t.deepEqual(await faultsOf(root), []);
+  sameContent(t, await logicalContent(root), content);
+  await t.throwsAsync(fs.stat(litter));
+});
+
 test('leaves raw files, what was put aside and the records of others alone', async (t) => {
   const { root, scans, now_ms } = await agedRoot(t);
   await fs.mkdir(join(root, 'records'));
@@ -101,6 +114,14 @@ test('leaves raw files, what was put aside and the records of others alone', asy
   t.is(raw.length, scans.flatMap((scan) => scan.files).length);
   t.deepEqual(await filesBelow(join(root, 'archive')), raw);
   t.deepEqual(await filesBelow(join(root, 'records')), ['hail.sqlite']);
+});
+
+test('staging of a dead run is removed by the next one', async (t) => {
+  const root = await scratch(t);
+  await fs.mkdir(join(root, 'staging', 'dead', 'deeper'), { recursive: true });
+  await fs.writeFile(join(root, 'staging', 'dead', 'cells.parquet'), 'half');
+  await ingest(root, []);
+  t.deepEqual(await fs.readdir(join(root, 'staging')), []);
 });
 
 /** Sweeps every six hours for so many days from now. */
@@ -114,6 +135,17 @@ async function sweepFor(root: Root, days: number, raw_keep_days: number | null):
 
 const rawOf = async (root: string) =>
   (await filesBelow(join(root, 'archive'))).map((name) => name.replace(/^simulated\//, ''));
+
+test('raw files stay while a storm date around them is open, however old they are', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await aroundMidnight());
+  const before = await rawOf(root);
+  t.true(before.length > 0);
+  await onRoot(root, {}, async ({ root: open }) => {
+    await sweepFor(open, 10, 2);
+  });
+  t.deepEqual(await rawOf(root), before);
+});
 
 test('raw files of closed dates go so many days after they came, and stay for ever without a setting', async (t) => {
   const root = await scratch(t);
@@ -237,6 +269,30 @@ async function lateComposite(t: ExecutionContext) {
   const files = scans.flatMap((scan) => scan.files).filter((file) => file !== late);
   return { root: await scratch(t), files, late, ids: scans.map(({ scan_id }) => scan_id) };
 }
+
+test('each scan with the product has an archive of its reflectivity, one without has none', async (t) => {
+  const scans = await scansBetween('00:00', '00:09');
+  const root = await scratch(t);
+  const [first, ...rest] = scans as [RawScan, ...RawScan[]];
+  await ingest(
+    root,
+    [...first.files.filter((file) => !isComposite(file)), ...rest.flatMap(({ files }) => files)],
+    KEEP,
+  );
+  const list = await listOf(root);
+  t.deepEqual(
+    scansOf(list),
+    rest.map(({ scan_id }) => scan_id),
+  );
+  t.deepEqual(
+    list.scans.map(({ reflectivity }) => reflectivity !== undefined),
+    scans.map((scan) => scan !== first),
+  );
+  for (const { path } of archivesOf(list))
+    t.regex(path, /^tiles\/reflectivity\/date=2026-05-02\/\d{8}T\d{6}Z-[0-9a-f]{8}\.pmtiles$/);
+  t.is((await readHead(root, DATE))?.reflectivity_archives, rest.length);
+  t.deepEqual(await faultsOf(root), []);
+});
 
 test('a composite that comes late is painted, and those of the scans made again with it are not', async (t) => {
   const { root, files, late, ids } = await lateComposite(t);

@@ -113,6 +113,12 @@ test('keys with signs that XML must escape are read, and reported when they are 
   t.deepEqual(unknown, odd.toSorted());
 });
 
+test('a busy listing is asked for again', async (t) => {
+  const server = await bucketOf(t, { objects: { [KEY]: GRID } });
+  server.fail('?list', { kind: 'status', status: 503, headers: { 'retry-after': '7' } });
+  t.is((await listed(server)).key, KEY);
+});
+
 test('a listing that is cut off, or is a web page, is asked for again', async (t) => {
   const server = await bucketOf(t, { objects: { [KEY]: GRID } });
   server.fail('?list', { kind: 'truncate', after: 200 }, { kind: 'body', body: Buffer.from('<html>Welcome</html>') });
@@ -155,6 +161,13 @@ test('a connection that breaks in the middle is tried again', async (t) => {
   t.deepEqual(gets(server), [`GET ${KEY}`, `GET ${KEY}`]);
 });
 
+test('a body that ends early is fetched again', async (t) => {
+  const { server, file, folder, network } = await oneGrid(t);
+  server.fail(KEY, { kind: 'truncate', after: 300 });
+  t.deepEqual(await readFile((await downloadFile(file, folder, network)).location), GRID);
+  t.deepEqual(gets(server), [`GET ${KEY}`, `GET ${KEY}`]);
+});
+
 test('a listing without an end is given up', async (t) => {
   const server = await bucketOf(t, { objects: { [KEY]: GRID } });
   server.fail('?list', { kind: 'body', body: Buffer.alloc(8 * 2 ** 20 + 1, ' ') });
@@ -186,6 +199,13 @@ test('an object whose check sum stays wrong is unavailable and leaves nothing be
     message: /: gzip is damaged, expected a whole stream of at most 268435456 bytes, after 3 attempts$/,
   });
   t.deepEqual(await filesIn(folder), []);
+});
+
+test('a body that is announced shorter than listed is fetched again', async (t) => {
+  const { server, file, folder, network } = await oneGrid(t);
+  server.fail(KEY, { kind: 'body', body: GRID.subarray(0, 100) });
+  await downloadFile(file, folder, network);
+  t.is(gets(server).length, 2);
 });
 
 for (const [title, fault, found] of [
@@ -221,6 +241,15 @@ test('an object listed with a size that no raw file has is unavailable without a
   t.deepEqual([done.files.length, done.failed.map(({ file: { key } }) => key)], [1, [`${file.key}.x`]]);
 });
 
+test('an object that is gone is unavailable at once', async (t) => {
+  const { file, folder, server, network } = await oneGrid(t);
+  server.fail(KEY, { kind: 'status', status: 404 });
+  await t.throwsAsync(downloadFile(file, folder, network), {
+    instanceOf: Unavailable,
+    message: /: server answers 404, expected 200$/,
+  });
+});
+
 test('an abort from outside ends a download with its reason and is not tried again', async (t) => {
   const stop = new AbortController();
   const { server, file, folder, network } = await oneGrid(t, stop.signal);
@@ -253,6 +282,12 @@ test('of many files one that is unavailable costs nothing else', async (t) => {
     [keys[3]],
   );
   t.deepEqual(arrived.toSorted(), keys.toSpliced(3, 1));
+});
+
+test('a failure of our own disk ends all downloads', async (t) => {
+  const { file, folder, network } = await oneGrid(t);
+  await writeFile(join(folder, 'CONUS'), 'a file in the way');
+  await t.throwsAsync(downloadAll({ files: [file], folder, network }), { message: /cannot be written/ });
 });
 
 test('a process killed in the middle leaves no file under its name, and the next one finishes it', async (t) => {
@@ -371,4 +406,8 @@ test('after a failure nothing new begins, what is under way settles, and the fir
   await finish(1);
   await t.throwsAsync(all, { message: 'failed 2' });
   t.deepEqual(log, [1, 2]);
+});
+
+test('nothing to do is done', async (t) => {
+  t.deepEqual(await inParallel([], 3, async () => 'never'), []);
 });

@@ -85,6 +85,11 @@ test('the maximum keeps its time, confidence and companions; times widen and cou
   t.deepEqual([detection_scans, severe_scans, confidence, posh_pct, vil_kg_m2], [3, 2, 0.25, 60, null]);
 });
 
+test('below 10 mm there is no detection: no times, no counts, no confidence', (t) => {
+  const [row] = dayMaxRows(maximumOf(scan(0, [[99]])), DAY) as [DayMax];
+  t.deepEqual([row.first_detected, row.last_detected, row.detection_scans, row.confidence], [null, null, 0, null]);
+});
+
 test('the earliest of equal maxima counts, whichever came first', (t) => {
   const later = maximumOf(scan(6, [[200]]), scan(4, [[200]]));
   t.is(minute((dayMaxRows(later, DAY)[0] as DayMax).max_time), 4);
@@ -114,6 +119,12 @@ test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
     [3500, 31, false],
     [3501, 8, false],
   ]);
+});
+
+test('a filled pixel counts no scan and has no detection times', (t) => {
+  const maximum = maximumOf(filling({ row: 1500, col: 3500, mm: 30, time: DAY_MS }));
+  const [row] = dayMaxRows(maximum, DAY) as [DayMax];
+  t.deepEqual([row.detection_scans, row.severe_scans, row.first_detected, row.confidence], [0, 0, null, null]);
 });
 
 test('rows come in squares of half a degree, then by row and column', (t) => {
@@ -190,6 +201,18 @@ test('scans four minutes apart or closer are not filled', (t) => {
   t.not(advectBetween(echo(0, BEFORE), echo(5, AFTER), EASTWARD).length, 0);
 });
 
+test('without a storm seen in both scans nothing is filled', (t) => {
+  t.deepEqual(advectBetween(echo(0, BEFORE), echo(8, AFTER), []), []);
+});
+
+test('an echo that dies on the way fades out below 5 mm', (t) => {
+  const pixels = advectBetween(echo(0, BEFORE), echo(8, '. . .'), EASTWARD);
+  t.deepEqual(
+    pixels.map(({ mm }) => mm),
+    [35, 30, 25, 20, 15, 10, 5],
+  );
+});
+
 test('an echo that grew on the way is filled from nothing', (t) => {
   const pixels = advectBetween(echo(0, '. . .'), echo(8, AFTER), EASTWARD);
   t.deepEqual(
@@ -255,6 +278,9 @@ test('tiers are cumulative and inclusive, an empty one is absent', (t) => {
   }
 });
 
+test('a day below 19 mm has no tiers', (t) =>
+  t.deepEqual(drawTiers([dayMaxRow({ max_mm: 18.9 })], DAY, NO_COUNTS), []));
+
 test('interpolated pixels shape the polygon and the area, never the largest size or the times', (t) => {
   const rows = [
     dayMaxRow({ col: 3000, max_mm: 26, first_detected: DAY_MS + 1, last_detected: DAY_MS + 2 }),
@@ -264,6 +290,24 @@ test('interpolated pixels shape the polygon and the area, never the largest size
   t.is(nickel?.pixels, 2);
   t.is(nickel?.max_size_mm, 26);
   t.deepEqual([nickel?.first_detected, nickel?.last_detected], [DAY_MS + 1, DAY_MS + 2]);
+});
+
+test('a pixel that was seen and filled is one pixel of the tier', (t) => {
+  const rows = [dayMaxRow({ max_mm: 20 }), dayMaxRow({ max_mm: 30, interpolated: true })];
+  const tiers = drawTiers(rows, DAY, NO_COUNTS);
+  t.deepEqual(
+    tiers.map(({ pixels }) => pixels),
+    [1, 1],
+  );
+});
+
+test('detections of a tier are the count given for its bound', (t) => {
+  const counts = new Map(SIZE_BANDS.map((band, i) => [band.threshold_mm as number, 100 - i]));
+  const tiers = drawTiers([dayMaxRow({ max_mm: 30 })], DAY, counts);
+  t.deepEqual(
+    tiers.map(({ n_detections }) => n_detections),
+    [100, 99],
+  );
 });
 
 test('a bound without a count is refused by name', (t) => {

@@ -129,6 +129,15 @@ test('metadata say where all hail lies and where no radar looked, so that reader
   t.true((west as number) < (east as number) && (south as number) < (north as number));
 });
 
+test('a scan without hail has no bounds of hail', async (t) => {
+  const { metadata } = await openArchive(drawScanTiles({ ...CONTENT, mesh: draw('. . .'), cells: [], tracks: [] }));
+  t.is(metadata.hail_bounds, null);
+  t.false('uncovered' in metadata);
+});
+
+test('the same rows give the same bytes of scan tiles', (t) =>
+  t.deepEqual(drawScanTiles(CONTENT), drawScanTiles(CONTENT)));
+
 sharedTest('the real scan gives tiles at every zoom that all decode, with the three bands it reaches', async (t) => {
   const archive = await openArchive(drawScanTiles({ ...CONTENT, mesh: realField(REAL_SCAN), cells: [], tracks: [] }));
   t.is(archive.header.numAddressedTiles, archive.coords.length);
@@ -193,6 +202,16 @@ test('a track of one scan is not shown', async (t) => {
   const tile = await archive.tile(...HERE);
   t.is(tile?.layers.tracks, undefined);
   t.is(tile?.layers.peaks, undefined);
+});
+
+test('a date without hail gives an archive that names its layers and holds nothing', async (t) => {
+  const archive = await openArchive(drawDailyTiles({ ...DAILY_CONTENT, swaths: [], tracks: [], data_time: null }));
+  t.deepEqual(archive.coords, [{ z: 0, x: 0, y: 0 }]);
+  t.regex(archive.metadata.description as string, /2026-05-01, no scans/);
+  t.deepEqual(
+    (archive.metadata.vector_layers as { id: string }[]).map(({ id }) => id),
+    ['swaths', 'tracks', 'peaks'],
+  );
 });
 
 test('the same rows give the same bytes', (t) =>
