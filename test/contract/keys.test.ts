@@ -62,34 +62,27 @@ testKeys('a request without a key is 401 with a challenge', async (t) => {
   t.is(await outcome(reply), '401 unauthorized');
 });
 
-for (const [what, header] of [
-  ['another scheme', (key: string) => `Basic ${key}`],
-  ['no scheme', (key: string) => key],
-  ['two words after the scheme', (key: string) => `Bearer ${key} x`],
-  ['a key cut short', (key: string) => `Bearer ${key.slice(0, -1)}`],
-  [
-    'a key with one letter changed',
-    (key: string) => `Bearer ${key.slice(0, 20)}${key[20] === 'a' ? 'b' : 'a'}${key.slice(21)}`,
-  ],
-  ['a key of nonsense', () => 'Bearer hs_live_'],
-  ['a very long key', () => `Bearer ${'x'.repeat(5000)}`],
-] as const)
-  testKeys(`${what} is 401`, async (t) => {
-    const reply = await t.context.call(FREE, { key: null, headers: { Authorization: header(t.context.live_key) } });
-    t.is(await outcome(reply), '401 unauthorized');
-  });
+/** Headers and queries that hold no key, by what is wrong with them. */
+const WITHOUT_KEY: Readonly<Record<string, (key: string) => string>> = {
+  'another scheme': (key) => `Basic ${key}`,
+  'no scheme': (key) => key,
+  'two words after the scheme': (key) => `Bearer ${key} x`,
+  'a key cut short': (key) => `Bearer ${key.slice(0, -1)}`,
+  'one letter changed': (key) => `Bearer ${key.slice(0, 20)}${key[20] === 'a' ? 'b' : 'a'}${key.slice(21)}`,
+  'a key of nonsense': () => 'Bearer hs_live_',
+  'a very long key': () => `Bearer ${'x'.repeat(5000)}`,
+};
 
-testKeys('two Authorization headers are 401, even when one is valid', async (t) => {
-  const { url, live_key } = t.context;
-  const reply = await sendRaw(
-    url,
-    `GET ${FREE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${live_key}\r\nAuthorization: Bearer ${live_key}\r\nConnection: close\r\n\r\n`,
-  );
-  t.is(reply.status, 401);
-});
-
-testKeys('a key in the query string is refused', async (t) => {
-  t.is(await outcome(await t.context.call(`${FREE}?api_key=${t.context.live_key}`, { key: null })), '401 unauthorized');
+testKeys('anything but one key in one Authorization header of the scheme Bearer is 401', async (t) => {
+  const { call, url, live_key } = t.context;
+  for (const [what, header] of Object.entries(WITHOUT_KEY)) {
+    const reply = await call(FREE, { key: null, headers: { Authorization: header(live_key) } });
+    t.is(await outcome(reply), '401 unauthorized', what);
+  }
+  t.is(await outcome(await call(`${FREE}?api_key=${live_key}`, { key: null })), '401 unauthorized');
+  const header = `Authorization: Bearer ${live_key}\r\n`;
+  const twice = await sendRaw(url, `GET ${FREE} HTTP/1.1\r\nHost: x\r\n${header}${header}Connection: close\r\n\r\n`);
+  t.is(twice.status, 401);
 });
 
 testKeys('without a key nobody learns which routes exist', async (t) => {
@@ -136,23 +129,18 @@ testKeys('a key without the scope is 403 and told which one it lacks', async (t)
   t.regex(body.message, /sample:read/);
 });
 
-for (const scope of ['*', 'sample:*', 'sample:read'])
-  testKeys(`the scope ${scope} opens what needs sample:read`, async (t) => {
+testKeys('a scope opens what it names alone, of one action, of a resource or of all; health needs none', async (t) => {
+  for (const scope of ['*', 'sample:*', 'sample:read']) {
     const { key } = await openAccount(t.context, { scopes: [scope] });
-    t.is(await outcome(await t.context.call(FREE, { key })), '200');
-  });
-
-testKeys('health needs no scope', async (t) => {
+    t.is(await outcome(await t.context.call(FREE, { key })), '200', scope);
+  }
   const { key } = await openAccount(t.context, { scopes: [] });
   t.is(await outcome(await t.context.call('/v1/health', { key })), '200');
 });
 
-testKeys('a plan without the feature is 403 feature_not_available, for a key with every scope too', async (t) => {
-  t.is(await outcome(await t.context.call('/v1/sample/featured')), '403 feature_not_available');
-});
-
-testKeys('the feature is checked before validation', async (t) => {
-  t.is(await outcome(await t.context.call('/v1/sample/featured?lat=nonsense')), '403 feature_not_available');
+testKeys('a plan without the feature is 403 before any validation, for a key with every scope too', async (t) => {
+  for (const query of ['', '?lat=nonsense'])
+    t.is(await outcome(await t.context.call(`/v1/sample/featured${query}`)), '403 feature_not_available');
 });
 
 testKeys(
