@@ -1,8 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import type { ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
-import { printReport } from '../pdf/print-report.ts';
+import type { ReportMaterial } from '../pdf/report-material.ts';
+import { onThread } from '../published/thread.ts';
 import { readVerification } from '../queries/verification.ts';
 import type { MakeFile } from './kinds.ts';
+
+/** Ninety storm dates with 24 maps full of hail take four seconds. */
+const printReport = onThread<ReportMaterial, Uint8Array>({
+  module: new URL('../pdf/report-pdf.ts', import.meta.url),
+  name: 'reportPdf',
+  subject: 'the document of a verification',
+  limit_ms: 30_000,
+});
 
 /** Makes the document of a verification of the current edition. */
 export const makeReport: MakeFile<ReportRequest, ReportSummary> = async ({ id, params, path, services, signal }) => {

@@ -74,18 +74,8 @@ export async function acceptJob(
       params: JSON.stringify(params),
       charge: JSON.stringify(StoredCharge.parse({ ...price, key_id: caller.key_id, at_ms: now_ms })),
       created_at: instant(now_ms),
-      started_at: null,
       takes: 0,
-      finished_at: null,
       expires_at: instant(now_ms + kept_days * MS_PER_DAY),
-      summary: null,
-      message: null,
-      data_as_of: null,
-      data_source: null,
-      media_type: null,
-      file_name: null,
-      bytes: null,
-      sha256: null,
     })
     .execute();
   await queue.add(rows, { name: JOB_TASK, group: business_id, payload: { job_id: id } });

@@ -2,11 +2,9 @@ import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
 import { BANDS_MI, type Verdict, type VerificationEvent } from '../../schemas/resources/verification.ts';
-import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { isLarger, type RankedHail } from '../rules/largest-hail.ts';
 import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
-import { boundedDistanceM, pixelDistanceM } from '../rules/pixel-distance.ts';
-import { bandAt } from '../rules/verification.ts';
+import { bandAt, bandedDistanceM } from '../rules/verification.ts';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from './report-material.ts';
 
 /** Limit of events with a map. */
@@ -15,20 +13,14 @@ export const MAPS_MAX = 24;
 const EVENT_REPORTS_MAX = 100;
 const REPORTS_MAX = 1000;
 
-const BOUNDS_M = BANDS_MI.map((miles) => miles * METRES_PER_MILE);
 /** A point within this distance of a pixel lies on its edge: the rest of rounding, m. */
 const EDGE_M = 0.01;
 const VERDICT_RANK: Readonly<Record<Verdict, number>> = { hit: 2, marginal: 1, miss: 0 };
 
-/** A pixel and the distance of its rectangle from the point; 0 where it contains the point. */
-interface PlacedPixel extends ReportPixel {
-  readonly distance_m: number;
-}
-
 /** Places of the hail of a storm date, by radar. */
 interface HailPlaces {
-  /** Largest pixel within the radius, among equals the nearest; null without any. */
-  readonly largest: PlacedPixel | null;
+  /** Distance of the largest pixel within the radius, among equals the nearest; 0 where it contains the point; null without any. */
+  readonly largest_m: number | null;
   /** The pixel that contains the point; on an edge the largest of its pixels; null without a signal. */
   readonly overhead: ReportPixel | null;
   /** Largest size in each distance band, mm; the pixel over the point counts in the nearest; null without a signal. */
@@ -56,7 +48,6 @@ export interface ReportEvent extends HailPlaces {
 /**
  * The events of a document, ascending by date. Dates with hail on radar or on the ground get maps, strongest verdicts and largest
  * hail first. Lists of reports beyond the limits lose their farthest reports.
- * Throws RangeError where the material's events are not those of the verification.
  */
 export function reportEvents(material: ReportMaterial): ReportEvent[] {
   const { verification, events, radar_source } = material;
@@ -64,9 +55,6 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
   const dark = new Set(dates_without_data);
   const in_part = new Map(dates_seen_in_part.map((date) => [date.date, date]));
   const unheard = new Set(material.dates_without_reports);
-  const dates = verification.events.map(({ event_date }) => event_date).join(', ');
-  const given = events.map(({ event_date }) => event_date).join(', ');
-  if (given !== dates) throw new RangeError(`material is for '${given}', expected the events '${dates}'`);
   const mapped = mappedDates(verification.events);
   const local = localTimeAt(verification.location);
   let left = REPORTS_MAX;
@@ -101,21 +89,20 @@ function mappedDates(events: readonly VerificationEvent[]): Set<string> {
 }
 
 function inPixels(point: Position, pixels: readonly ReportPixel[]): HailPlaces {
-  let best: (RankedHail & { readonly pixel: ReportPixel }) | null = null;
+  let best: (RankedHail & ReportPixel) | null = null;
   let overhead: ReportPixel | null = null;
   const rings_mm: (number | null)[] = BANDS_MI.map(() => null);
   for (const pixel of pixels) {
     const { max_mm } = pixel;
     const [row, col] = [latRow(pixel.lat), lonCol(pixel.lon)];
-    const distance_m = boundedDistanceM(point, row, col, BOUNDS_M);
-    const band = bandAt(distance_m);
+    const distance = bandedDistanceM(point, row, col);
+    const band = bandAt(distance);
     if (band === null) continue;
     rings_mm[band] = Math.max(rings_mm[band] ?? 0, max_mm);
-    if (distance_m < EDGE_M && (overhead === null || max_mm > overhead.max_mm)) overhead = pixel;
-    const ranked = { max_mm, distance: distance_m, row, col, pixel };
+    if (distance < EDGE_M && (overhead === null || max_mm > overhead.max_mm)) overhead = pixel;
+    const ranked = { ...pixel, distance, row, col };
     if (best === null || isLarger(ranked, best)) best = ranked;
   }
-  if (best === null) return { largest: null, overhead, rings_mm };
-  const distance_m = pixelDistanceM(point, best.row, best.col);
-  return { largest: { ...best.pixel, distance_m: distance_m < EDGE_M ? 0 : distance_m }, overhead, rings_mm };
+  const largest_m = best === null ? null : best.distance < EDGE_M ? 0 : best.distance;
+  return { largest_m, overhead, rings_mm };
 }

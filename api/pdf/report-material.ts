@@ -34,8 +34,7 @@ export interface ReportLabels {
 
 /** The whole input of the document of a verification. */
 export interface ReportMaterial {
-  /** Null for a report without a record. */
-  readonly report_id: string | null;
+  readonly report_id: string;
   /** Epoch milliseconds; the only difference between two documents of the same verification. */
   readonly generated_ms: number;
   readonly labels: ReportLabels;

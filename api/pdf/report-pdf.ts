@@ -30,8 +30,8 @@ import {
   methodSentence,
   NOTE_MAX,
   type NotRealMark,
+  NOT_REAL,
   noSignalSentences,
-  notRealMark,
   printedLabels,
   qualityInWords,
   radarGapSentences,
@@ -40,7 +40,7 @@ import {
 } from './sentences.ts';
 import { CAPPED, reportList, verdictTable } from './tables.ts';
 import { FONT_FILES, printable } from './text.ts';
-import { coordinates, counted, localSpan, longDate, reportName, sizeInWords } from './words.ts';
+import { coordinates, counted, localSpan, longDate, sizeInWords } from './words.ts';
 
 const DOCUMENT_NAME = 'Date-of-loss hail verification';
 /** Margins of the pages, points: left, top, right, bottom. */
@@ -65,13 +65,12 @@ pdfmake.setLocalAccessPolicy((path) => files.has(path));
 /**
  * The document of a verification: US Letter, selectable text, bookmarks, no external resources. Equal material gives equal bytes.
  * `compress` false leaves the pages readable in the file, for tests.
- * Throws RangeError where the material's events are not those of the verification.
  */
 export async function reportPdf(material: ReportMaterial, { compress = true } = {}): Promise<Buffer> {
   const { verification } = material;
   const { location, date_range, verification_hash } = verification;
   const events = reportEvents(material);
-  const not_real = notRealMark(material.data_source);
+  const not_real = material.data_source === null ? null : NOT_REAL[material.data_source];
   const definition: TDocumentDefinitions = {
     content: [
       ...titleBlock(material),
@@ -104,7 +103,7 @@ export async function reportPdf(material: ReportMaterial, { compress = true } = 
       author: 'hail',
       creator: 'hail',
       producer: 'hail',
-      subject: `${reportName(material.report_id)}, ${verification_hash}`,
+      subject: `Report ${material.report_id}, ${verification_hash}`,
       keywords: 'hail, date of loss, verification, MESH',
       creationDate: new Date(material.generated_ms),
     },
@@ -137,7 +136,6 @@ function pageHeader({ verification }: ReportMaterial, not_real: NotRealMark | nu
 
 /** Foot of every page: report, hash and page number, and a band where data are not real. */
 function pageFooter({ report_id, verification }: ReportMaterial, not_real: NotRealMark | null): DynamicContent {
-  const name = reportName(report_id);
   const hash_start = `${verification.verification_hash.slice(0, HASH_PREFIX)}…`;
   return (page, pages) => [
     {
@@ -145,7 +143,7 @@ function pageFooter({ report_id, verification }: ReportMaterial, not_real: NotRe
         rule(0.5, 5, 4),
         {
           columns: [
-            name,
+            `Report ${report_id}`,
             { text: hash_start, alignment: 'center' },
             { text: `Page ${page} of ${pages}`, alignment: 'right' },
           ],

@@ -1,7 +1,6 @@
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
-  METHODOLOGY_VERSION,
   VERDICTS,
   VERIFICATION_RADIUS_MI,
   type Verdict,
@@ -17,7 +16,6 @@ import type { ReportedHail, ReportLabels, ReportMaterial } from './report-materi
 import { isTransliterated, printable } from './text.ts';
 import {
   clockTime,
-  confidenceText,
   counted,
   datesInWords,
   distanceInWords,
@@ -47,7 +45,8 @@ export interface NotRealMark {
   readonly aside: string;
 }
 
-const NOT_REAL: Readonly<Record<MixedProvenance, NotRealMark | null>> = {
+/** The mark of every page; none for observed data. */
+export const NOT_REAL: Readonly<Record<MixedProvenance, NotRealMark | null>> = {
   observed: null,
   simulated: {
     band: 'SIMULATED DATA - NOT REAL WEATHER',
@@ -64,11 +63,6 @@ const NOT_REAL: Readonly<Record<MixedProvenance, NotRealMark | null>> = {
     aside: ' (may be simulated)',
   },
 };
-
-/** The mark of every page; null for observed data and without data. */
-export function notRealMark(data_source: MixedProvenance | null): NotRealMark | null {
-  return data_source === null ? null : NOT_REAL[data_source];
-}
 
 /** Source of the radar data, in a line. */
 const SOURCE_WORDS: Readonly<Record<MixedProvenance, string>> = {
@@ -88,15 +82,15 @@ const DATES_WITH_GAPS_MAX = 12;
 /** Hail on a storm date. */
 interface Hail {
   readonly size_mm: number;
-  /** From the location; 0 at the location; null where only the radius is known. */
-  readonly distance_m: number | null;
+  /** From the location; 0 at the location. */
+  readonly distance_m: number;
   readonly event_date: string;
 }
 
 /** The largest hail by radar within the radius. */
 function nearHail(events: readonly ReportEvent[]): Hail | null {
-  return largestHail(events, ({ event: { max_size_mm: size_mm }, largest }) =>
-    size_mm === null ? [] : [{ size_mm, distance_m: largest?.distance_m ?? null }],
+  return largestHail(events, ({ event: { max_size_mm: size_mm }, largest_m: distance_m }) =>
+    size_mm === null || distance_m === null ? [] : [{ size_mm, distance_m }],
   );
 }
 
@@ -106,10 +100,10 @@ export function headline(material: ReportMaterial, events: readonly ReportEvent[
   const over = largestHail(events, ({ overhead }) =>
     overhead === null ? [] : [{ size_mm: overhead.max_mm, distance_m: 0 }],
   );
-  if (over !== null && near !== null && isDetection(over))
+  if (over !== null && near !== null && over.size_mm >= DETECTION_MIN_MM)
     return `Radar estimates hail of up to ${overLocationAndNear(over, near)}.`;
-  if (near !== null && isDetection(near))
-    return `Radar estimates hail of up to ${inches(near.size_mm)}, ${distanceAndDate(near)}${overLocationClause(material, over, near)}.`;
+  if (near !== null && near.size_mm >= DETECTION_MIN_MM)
+    return `Radar estimates hail of up to ${inches(near.size_mm)}, ${distanceAndDate(near)}${overLocationClause(material, over)}.`;
   const reported = largestHail(events, ({ reports }) => reports);
   if (reported !== null) {
     const has_radar = events.some((row) => row.event.event_date === reported.event_date && row.has_radar);
@@ -120,10 +114,6 @@ export function headline(material: ReportMaterial, events: readonly ReportEvent[
     : `A weak radar echo only, of up to ${inches(near.size_mm)}, ${distanceAndDate(near)}: it may be no hail at all.`;
 }
 
-function isDetection({ size_mm }: Hail): boolean {
-  return size_mm >= DETECTION_MIN_MM;
-}
-
 /** The largest hail; among equals the nearest, then the earliest; null without any. */
 function largestHail(
   events: readonly ReportEvent[],
@@ -132,7 +122,7 @@ function largestHail(
   const all = events.flatMap((row) =>
     hailOf(row).map(({ size_mm, distance_m }) => ({ size_mm, distance_m, event_date: row.event.event_date })),
   );
-  const sorted = all.sort((a, b) => b.size_mm - a.size_mm || (a.distance_m ?? 0) - (b.distance_m ?? 0));
+  const sorted = all.sort((a, b) => b.size_mm - a.size_mm || a.distance_m - b.distance_m);
   return sorted[0] ?? null;
 }
 
@@ -140,16 +130,14 @@ function largestHail(
 function overLocationAndNear(over: Hail, near: Hail): string {
   const here = `${inches(over.size_mm)} over the location`;
   if (near.size_mm <= over.size_mm) return `${here} on ${longDate(over.event_date)}, the largest ${WITHIN}`;
-  const reach = near.distance_m === null ? `${VERIFICATION_RADIUS_MI} miles` : miles(near.distance_m);
-  const there = `up to ${inches(near.size_mm)} within ${reach}`;
+  const there = `up to ${inches(near.size_mm)} within ${miles(near.distance_m)}`;
   return over.event_date === near.event_date
     ? `${here} and ${there}, on ${longDate(near.event_date)}`
     : `${here} on ${longDate(over.event_date)}, and ${there} on ${longDate(near.event_date)}`;
 }
 
-/** Clause on radar over the location without a detection there; empty where that is not known. */
-function overLocationClause({ verification }: ReportMaterial, over: Hail | null, near: Hail): string {
-  if (near.distance_m === null) return '';
+/** Clause on radar over the location without a detection there. */
+function overLocationClause({ verification }: ReportMaterial, over: Hail | null): string {
   if (over !== null) return '; a weak echo only over the location';
   const { dates_without_data, dates_seen_in_part, dates_with_unknown_scans } = verification.radar_gaps;
   const is_whole = dates_without_data.length + dates_seen_in_part.length + dates_with_unknown_scans.length === 0;
@@ -158,8 +146,7 @@ function overLocationClause({ verification }: ReportMaterial, over: Hail | null,
 
 /** `0.34 mi away, on May 1, 2026`. */
 function distanceAndDate({ distance_m, event_date }: Hail): string {
-  const away = distance_m === null ? WITHIN : distance_m === 0 ? 'at the location' : `${miles(distance_m)} away`;
-  return `${away}, on ${longDate(event_date)}`;
+  return `${distance_m === 0 ? 'at the location' : `${miles(distance_m)} away`}, on ${longDate(event_date)}`;
 }
 
 export function countsSentence(material: ReportMaterial, events: readonly ReportEvent[]): string {
@@ -200,7 +187,7 @@ export function eventCount(events: readonly ReportEvent[], verdict: string): num
 
 export function largestSentences(material: ReportMaterial, events: readonly ReportEvent[]): string[] {
   const sizeAndPlace = ({ size_mm, distance_m, event_date }: Hail) =>
-    `${sizeInWords(size_mm)} on ${longDate(event_date)}${distance_m === null ? '' : `, ${awayInWords(distance_m)}`}`;
+    `${sizeInWords(size_mm)} on ${longDate(event_date)}, ${awayInWords(distance_m)}`;
   const radar = nearHail(events);
   const reported = largestHail(events, ({ reports }) => reports);
   return [
@@ -311,14 +298,8 @@ export function reportGapSentences(material: ReportMaterial): string[] {
 /** Longest note that is shown, characters. */
 export const NOTE_MAX = 400;
 
-/** One subject of a summary. */
-export interface SummaryPart {
-  readonly title: string;
-  readonly text: string;
-}
-
-/** Sentences on an event: radar, ground reports, reason of the verdict. */
-export function eventSummary(event: ReportEvent, not_real: NotRealMark | null): SummaryPart[] {
+/** Titled sentences on an event: radar, ground reports, reason of the verdict. */
+export function eventSummary(event: ReportEvent, not_real: NotRealMark | null): { title: string; text: string }[] {
   const aside = not_real?.aside ?? '';
   const { note } = event.event;
   return [
@@ -330,7 +311,7 @@ export function eventSummary(event: ReportEvent, not_real: NotRealMark | null): 
 }
 
 function radarSentences(row: ReportEvent): string[] {
-  const { event, largest, overhead, has_radar, seen_in_part } = row;
+  const { event, largest_m, overhead, has_radar, seen_in_part } = row;
   const { max_size_mm, n_detections } = event;
   if (!has_radar) return ['No radar data of this storm date are published: whether radar saw hail is not known.'];
   if (max_size_mm === null && seen_in_part?.share === 0)
@@ -340,7 +321,7 @@ function radarSentences(row: ReportEvent): string[] {
       `No radar signal of ${sizeInWords(CELL_GROW_MM)} or more ${WITHIN} of the location on this storm date${seen_in_part === null ? '' : `, of which radar saw ${shareInWords(seen_in_part.share)}`}.`,
     ];
   const size = sizeInWords(max_size_mm);
-  const where = largest === null ? '' : `, ${awayInWords(largest.distance_m)}`;
+  const where = largest_m === null ? '' : `, ${awayInWords(largest_m)}`;
   const above =
     overhead === null
       ? `The pixel over the location itself shows no signal of ${sizeInWords(CELL_GROW_MM)} or more.`
@@ -403,7 +384,7 @@ function verdictSentence({ event }: ReportEvent): string {
         : 'Marginal: a ground report without a radar detection.',
     miss: `Miss: a weak echo only, and no ground report. ${ABSENCE_SENTENCE}`,
   };
-  return `${reasons[event.verdict]} Confidence ${confidenceText(event.ml_confidence)} of 1.`;
+  return `${reasons[event.verdict]} Confidence ${event.ml_confidence.toFixed(3)} of 1.`;
 }
 
 /** Limits of every document of this kind. */
@@ -500,12 +481,9 @@ export function reportFacts({
     ['Searched', `${WITHIN} (${kilometres(VERIFICATION_RADIUS_MI * METRES_PER_MILE)})`],
     ['Radar data', radar_source === null ? 'None published for these dates' : SOURCE_WORDS[radar_source]],
     ['Data as of', data_as_of === null ? 'Not known: nothing is published' : instantInWords(Date.parse(data_as_of))],
-    ['Report', report_id ?? 'none: printed by the operator'],
+    ['Report', report_id],
     ['Generated', instantInWords(generated_ms)],
-    [
-      'Method',
-      `version ${methodology.version}${methodology.version === METHODOLOGY_VERSION ? '' : ' (an earlier one)'}`,
-    ],
+    ['Method', `version ${methodology.version}`],
     ['Coordinates', 'WGS84, as given, to 5 decimals'],
   ];
 }

@@ -4,10 +4,9 @@ import type { LocalTime } from '../rules/local-time.ts';
 import { INK, paragraph, RULE, verdictMark } from './blocks.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportedHail } from './report-material.ts';
-import { printable, textWidth } from './text.ts';
+import { printable } from './text.ts';
 import {
   clockTime,
-  confidenceText,
   counted,
   inches,
   kilometres,
@@ -115,7 +114,7 @@ export function verdictTable(events: readonly ReportEvent[]): Content {
         align: 'right',
         cell: ({ event: { ml_confidence, note, n_detections } }) =>
           twoLines(
-            cell(`${confidenceText(ml_confidence)}${note === null ? '' : ` ${CAPPED}`}`),
+            cell(`${ml_confidence.toFixed(3)}${note === null ? '' : ` ${CAPPED}`}`),
             thousands(n_detections),
             'right',
           ),
@@ -191,7 +190,6 @@ export function reportList(first: 'No.' | 'Storm date', events: readonly ReportE
     cell: (row: Row) => cell(textOf(row), style),
   });
   const name_width = first === 'No.' ? 18 : 46;
-  const place_width = (local === null ? 176 : 106) - name_width;
   const columns = [
     column(first, name_width, ({ name }) => name, 'cell_strong'),
     column('Size', 28, ({ report }) => inches(report.size_mm), 'cell_strong'),
@@ -202,19 +200,15 @@ export function reportList(first: 'No.' | 'Storm date', events: readonly ReportE
     column('Time (UTC)', 54, ({ report, event }) => clockTime(report.time, event.event_date)),
     ...(local === null ? [] : [column(`Local (${names})`, 66, ({ report }) => localTime(local, report.time))]),
     column('Source', 66, ({ report }) => FEEDS[report.source]),
-    column('Place as reported', place_width, ({ report }) => fitted(printable(report.place, PLACE_MAX), place_width)),
+    {
+      head: 'Place as reported',
+      width: (local === null ? 176 : 106) - name_width,
+      cell: ({ report }: Row) => ({ text: printable(report.place, PLACE_MAX), style: 'cell' }),
+    },
   ];
   const far = `${counted(cut.length, 'report')} farther away ${cut.length === 1 ? 'is' : 'are'} not listed`;
   return [
     ...(rows.length === 0 ? [] : [tableOf(columns, rows)]),
     ...(cut.length === 0 ? [] : [paragraph(`${far}; the largest of them: ${sizeInWords(largestOf(cut))}.`, 'small')]),
   ];
-}
-
-/** The text of a cell cut to a width in points; a cut text ends in `…`. */
-function fitted(text: string, width: number): string {
-  if (textWidth(text, 8) <= width) return text;
-  let end = text.length - 1;
-  while (textWidth(`${text.slice(0, end)}…`, 8) > width) end--;
-  return `${text.slice(0, end).trimEnd()}…`;
 }

@@ -36,9 +36,6 @@ function read(file: string): Font {
   throw new Error(`${file} holds ${font.type}, expected one TrueType font`);
 }
 
-/** Text that needs no change. */
-const PLAIN = /^[!-~]+(?:[ \u00a0][!-~]+)*$/;
-
 /** Control, format and unpaired surrogate characters: invisible, or they change the direction of the text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}]/gu;
 
@@ -50,11 +47,10 @@ const DRAWN = /^(?![\p{M}\ufff9-\ufffd])[\p{Script=Latin}\p{Script=Greek}\p{Scri
  * Characters that the fonts lack are written in Latin letters: unusual marks are dropped, other scripts transliterated, an emoji
  * becomes its name; characters without such a form are removed. A text longer than `longest` characters is cut and ends in `…`.
  */
-export function printable(text: string, longest = Number.POSITIVE_INFINITY): string {
-  if (text.length <= longest && PLAIN.test(text)) return text;
-  // Bounds the work: the rest would be cut anyway.
-  const head = text.slice(0, longest === Number.POSITIVE_INFINITY ? text.length : 4 * longest);
-  const shown = Array.from(visible(head), (character) => (isDrawn(character) ? character : inLatinLetters(character)))
+export function printable(text: string, longest: number): string {
+  // The cut bounds the work: the rest would not be shown.
+  const head = visible(text.slice(0, 4 * longest));
+  const shown = Array.from(head, (character) => (isDrawn(character) ? character : inLatinLetters(character)))
     .join('')
     .trim();
   return shown.length > longest ? `${shown.slice(0, longest - 1)}…` : shown;

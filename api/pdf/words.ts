@@ -25,16 +25,6 @@ export function millimetres(mm: number): string {
   return `${Math.round(10 * mm) / 10}\u00a0mm`;
 }
 
-/** `0.595`: all digits of the answer. */
-export function confidenceText(value: number): string {
-  return value.toFixed(3);
-}
-
-/** Name of a report on its pages. */
-export function reportName(report_id: string | null): string {
-  return report_id === null ? 'Report without an id' : `Report ${report_id}`;
-}
-
 /** `1.63 in (41.5 mm)`. */
 export function sizeInWords(mm: number): string {
   return `${inches(mm)} (${millimetres(mm)})`;

@@ -49,21 +49,15 @@ export function warningsInForce<Message extends WarningMessage>(
     .map(({ message }) => message);
 }
 
-/** A warning as its last message has it, and when it was over or will be, epoch milliseconds. */
-interface PastWarning<Message extends WarningMessage = WarningMessage> {
-  readonly message: Message;
-  readonly end_ms: number;
-}
-
 /**
  * Warnings that were in force at some time after `since_ms`, as known at `at_ms`, in the order of the spans. Each is its last
- * message; one that was cancelled ended at its cancellation.
+ * message, with the time of its end, epoch milliseconds; one that was cancelled ended at its cancellation.
  */
 export function warningsSince<Message extends WarningMessage>(
   spans: readonly WarningSpan<Message>[],
   since_ms: number,
   at_ms: number,
-): PastWarning<Message>[] {
+): { readonly message: Message; readonly end_ms: number }[] {
   return spans
     .filter(({ message, replaced_ms }) => message.issued_at <= at_ms && replaced_ms > at_ms)
     .map(({ message, ended_ms }) => ({

@@ -39,7 +39,7 @@ function unpack(): UsState[] {
 }
 
 /** State of a USPS code; throws RangeError for a code without one. */
-export function usState(usps: string): UsState {
+function usState(usps: string): UsState {
   const state = usStates().get(usps);
   if (state === undefined) throw new RangeError(`state is '${usps}', expected a USPS code`);
   return state;

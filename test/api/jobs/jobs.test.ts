@@ -13,7 +13,6 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DuckDBInstance } from '@duckdb/node-api';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import type { FeatureCollection, Point, Polygon } from 'geojson';
@@ -813,26 +812,6 @@ test('instants of a parquet export are adjusted to UTC, in microseconds as its m
     t.like(JSON.parse((await parquetNotes(path)).columns ?? ''), { [name]: { unit: 'us since 1970 UTC' } });
   }
 });
-
-for (const zone of ['America/Chicago', 'Asia/Tokyo'])
-  test(`in a session of ${zone} tables and exports give the same instants`, async (t) => {
-    const { path } = await written({ dataset: 'detections', format: 'parquet' });
-    const instance = await DuckDBInstance.create(':memory:');
-    const connection = await instance.connect();
-    await connection.run(`SET TimeZone = '${zone}'`);
-    const table = `read_parquet('${root}/tables/detections/*/*.parquet', hive_partitioning = false)`;
-    const counts = async (sql: string) => (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(Number));
-    // The second scan is the only one of its day after 20:01.
-    const since_ms = Date.now() - Date.parse(`${DAY}T20:01:00Z`);
-    const after = `count(*) FILTER (scan_time > now() - to_milliseconds(${since_ms}))`;
-    const [all, second] = [15, 7 + 1];
-    t.deepEqual(await counts(`SELECT count(*), ${after} FROM ${table}`), [[all, second]]);
-    t.deepEqual(await counts(`SELECT count(*), ${after} FROM '${path}'`), [[all, second]]);
-    const joined = `'${path}' AS e JOIN ${table} AS d USING (scan_time, "row", col)`;
-    t.deepEqual(await counts(`SELECT count(*) FROM ${joined}`), [[all]]);
-    connection.closeSync();
-    instance.closeSync();
-  });
 
 for (const [asked, served, word] of [
   [{ bbox: [-130, 20, -96.5, 36] }, { bbox: [-125, 24, -96.5, 36] }, '125W-24N-96.5W-36N'],

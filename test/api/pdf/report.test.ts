@@ -332,14 +332,6 @@ test('maps are drawn for storm dates with hail alone, and a document of weak ech
   t.regex(textsIn(claim).join(' '), /1 storm date with a weak echo only has no map/);
 });
 
-test('material for other events than those of the verification is refused', async (t) => {
-  const material = claimMaterial();
-  await t.throwsAsync(() => reportPdf({ ...material, events: material.events.slice(1) }), {
-    instanceOf: RangeError,
-    message: "material is for '2026-05-12, 2026-05-24', expected the events '2026-05-01, 2026-05-12, 2026-05-24'",
-  });
-});
-
 if (spawnSync('jq', ['--version']).status === 0)
   test('the line that a document prints for checking makes the hash of the answer', async (t) => {
     const material = claimMaterial();
@@ -462,7 +454,8 @@ test('sizes by distance: a pixel counts in the ring of its nearest point, the on
   const [row] = reportEvents(reportMaterial(MAY, found));
   t.is(row?.overhead?.max_mm, 12);
   t.deepEqual(row?.rings_mm, [20, 31, 44]);
-  t.is(row?.largest?.max_mm, 44);
+  const largest_km = (row?.largest_m ?? 0) / 1000;
+  t.true(largest_km > 5.5 && largest_km < 6.7, `${largest_km}`);
   const [quiet] = reportEvents(reportMaterial(MAY, days({ pixels: [pixel(3, 31)] })));
   t.is(quiet?.overhead, null);
   t.deepEqual(quiet?.rings_mm, [null, 31, null]);
@@ -505,8 +498,8 @@ for (const [what, text, shown] of [
   ['what shows nothing or turns text around goes', ' a\u202eb\u0000c\u00add\u200be \n\t f\ud83e', 'abcde f'],
 ] as const)
   test(`text for the fonts: ${what}`, (t) => {
-    if (shown === null) t.regex(printable(text), /^DongJing SeoUl dilli [\w`]+ :ice_cube:$/);
-    else t.is(printable(text), shown);
+    if (shown === null) t.regex(printable(text, 200), /^DongJing SeoUl dilli [\w`]+ :ice_cube:$/);
+    else t.is(printable(text, 200), shown);
   });
 
 test('whatever the text, every character that is left has a glyph in both text fonts', (t) => {
@@ -515,7 +508,7 @@ test('whatever the text, every character that is left has a glyph in both text f
       .map((code) => String.fromCodePoint(code))
       .join(' '),
   );
-  const shown = new Set(all.flatMap((text) => Array.from(printable(text))));
+  const shown = new Set(all.flatMap((text) => Array.from(printable(text, 1000))));
   const lacking = [...shown].filter((character) => !GLYPHS.has(character.codePointAt(0) ?? 0));
   t.deepEqual(lacking, []);
   t.true(shown.size > 900, String(shown.size));
