@@ -9,7 +9,7 @@ import { QueryTimeout } from '../published/duckdb.ts';
 import { isOutage } from '../records/errors.ts';
 import type { Services } from '../services.ts';
 import { openStage, placeFile, removeFile, removeOldStages, sealFile } from './files.ts';
-import { EXPORT, type JobHandlers, type Kind, type MakeFile, type MakingServices, REPORT } from './kinds.ts';
+import { EXPORT, type JobHandlers, type MadeFile, type MakingServices, REPORT } from './kinds.ts';
 import {
   beginJob,
   deleteJob,
@@ -18,7 +18,6 @@ import {
   finishJob,
   JOB_TASK,
   type Job,
-  type JobResult,
   JobTask,
   putJobBack,
 } from './rows.ts';
@@ -112,44 +111,25 @@ async function makeAndPlace({ services, jobHandlers, settings, stop }: RunParts,
   // Throws while the data root is missing: a folder that is made meanwhile lies under its mount.
   catalog.edition();
   const stage = await openStage(files_root, job);
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(settings.limit_ms)]);
   try {
-    const path = join(stage, 'file');
-    const signal = AbortSignal.any([stop, AbortSignal.timeout(settings.limit_ms)]);
-    const result =
+    const making = { id: job.id, path: join(stage, 'file'), services, signal };
+    const params: unknown = JSON.parse(job.params);
+    const made: Promise<MadeFile<unknown>> =
       job.kind === 'report'
-        ? await make(job, REPORT, jobHandlers.report, { path, services, signal })
-        : await make(job, EXPORT, jobHandlers.export, { path, services, signal });
+        ? jobHandlers.report({ ...making, params: REPORT.params.parse(params) })
+        : jobHandlers.export({ ...making, params: EXPORT.params.parse(params) });
+    const result = { ...(await unlessAborted(made, signal)), ...(await sealFile(making.path)) };
     return await records.transaction(async (rows) => {
       if (!(await finishJob(rows, job.id, result, now()))) return false;
-      await placeFile(files_root, path, { ...job, ...result });
+      await placeFile(files_root, making.path, { ...job, ...result });
       return true;
     });
-  } finally {
-    await rm(stage, { recursive: true, force: true });
-  }
-}
-
-interface Making {
-  readonly path: string;
-  readonly services: MakingServices;
-  readonly signal: AbortSignal;
-}
-
-/** Makes the file and syncs it to the disk. Throws the reason of the signal when it aborts first. */
-async function make<Params, Summary>(
-  { id, params }: Job,
-  kind: Kind<Params, Summary>,
-  handler: MakeFile<Params, Summary>,
-  making: Making,
-): Promise<JobResult> {
-  const { path, signal } = making;
-  try {
-    const job = { ...making, id, params: kind.params.parse(JSON.parse(params)) };
-    const made = await unlessAborted(handler(job), signal);
-    return { ...made, ...(await sealFile(path)) };
   } catch (error) {
     // A handler that obeys the signal throws an error of its own.
     throw signal.aborted ? signal.reason : error;
+  } finally {
+    await rm(stage, { recursive: true, force: true });
   }
 }
 

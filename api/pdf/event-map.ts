@@ -18,12 +18,7 @@ interface Spot {
 }
 
 /** A part of the map, points. */
-interface Box {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-  readonly bottom: number;
-}
+type Box = readonly [left: number, top: number, right: number, bottom: number];
 
 /** Side of the square map, points. */
 export const MAP_SIDE = 206;
@@ -48,8 +43,8 @@ const STAMP_SIZE = 9;
 const NUMBER_RADIUS = 5;
 
 /** The lower left corner, which the outermost ring leaves free. */
-const SCALE_BOX: Box = { left: 0, top: MAP_SIDE - 25, right: SCALE_LENGTH + 19, bottom: MAP_SIDE };
-const NORTH_BOX: Box = { left: MAP_SIDE - 18, top: 8, right: MAP_SIDE - 8, bottom: 28 };
+const SCALE_BOX: Box = [0, MAP_SIDE - 25, SCALE_LENGTH + 19, MAP_SIDE];
+const NORTH_BOX: Box = [MAP_SIDE - 18, 8, MAP_SIDE - 8, 28];
 /** Label of each ring, on the ring south of the point. */
 const RING_LABELS = BANDS_MI.map((miles) => {
   const text = `${miles} mi`;
@@ -126,8 +121,8 @@ function placeNumbers(places: readonly Spot[], clear: readonly Box[]): Numbered[
   return places.map((place, k) => {
     const spots = ASIDE.map(({ x, y }) => ({ x: place.x + x, y: place.y + y }));
     const isFree = (spot: Spot) => {
-      const { left, top, right, bottom } = boxAround(spot, NUMBER_RADIUS + 0.5);
-      const isOver = (box: Box) => left < box.right && box.left < right && top < box.bottom && box.top < bottom;
+      const [left, top, right, bottom] = boxAround(spot, NUMBER_RADIUS + 0.5);
+      const isOver = ([l, t, r, b]: Box) => left < r && l < right && top < b && t < bottom;
       return left >= 0 && top >= 0 && right <= MAP_SIDE && bottom <= MAP_SIDE && !taken.some(isOver);
     };
     const spot = spots.find(isFree) ?? place;
@@ -193,12 +188,11 @@ function scaleBar(): string {
 function legendStep(step: SizeColor, k: number): string {
   const left = k * LEGEND_STEP;
   const last = k === SIZE_COLORS.length - 1;
-  const box = { left, top: LEGEND_TOP, right: left + LEGEND_STEP, bottom: LEGEND_TOP + 7 };
   const band = SIZE_BANDS.find(({ category }) => category === step.category);
   const inches = (band?.inches ?? step.mm_min / MM_PER_INCH).toFixed(2);
   const below = { weight: 'normal', anchor: 'start' } as const;
   return [
-    rect(box, step.color, edgeColor(step), 0.3),
+    rect([left, LEGEND_TOP, left + LEGEND_STEP, LEGEND_TOP + 7], step.color, edgeColor(step), 0.3),
     label(`${inches}${last ? ' in' : ''}`, left, LEGEND_TOP + 14.5, SMALL_SIZE, below),
     label(`${step.mm_min}${last ? ' mm' : ''}`, left, LEGEND_TOP + 22, SMALL_SIZE, below),
   ].join('');
@@ -207,15 +201,15 @@ function legendStep(step: SizeColor, k: number): string {
 /** A mark on the map itself, because it may be cut out of its page. */
 function stampOf(text: string) {
   const box = boxAround({ x: MIDDLE.x, y: 10.5 }, textWidth(text, STAMP_SIZE, 'bold') / 2 + 5, 6.5);
-  const words = label(text, MIDDLE.x, box.top + 9.6, STAMP_SIZE, { color: WARNING });
+  const words = label(text, MIDDLE.x, box[1] + 9.6, STAMP_SIZE, { color: WARNING });
   return { box, svg: rect(box, '#ffffff', WARNING, 1) + words };
 }
 
 function boxAround({ x, y }: Spot, half_width: number, half_height = half_width): Box {
-  return { left: x - half_width, top: y - half_height, right: x + half_width, bottom: y + half_height };
+  return [x - half_width, y - half_height, x + half_width, y + half_height];
 }
 
-function rect({ left, top, right, bottom }: Box, fill = '#ffffff', stroke = 'none', width = 0): string {
+function rect([left, top, right, bottom]: Box, fill = '#ffffff', stroke = 'none', width = 0): string {
   return `<path d="M${short(left)} ${short(top)}H${short(right)}V${short(bottom)}H${short(left)}Z" fill="${fill}" stroke="${stroke}" stroke-width="${width}"/>`;
 }
 

@@ -168,12 +168,11 @@ export function countsSentence(material: ReportMaterial, events: readonly Report
       ? `${silence} ${range}.`
       : `${silence} on the ${days - unseen} of ${days} storm dates on which radar looked at it.`;
   }
-  const counts = VERDICTS.map((verdict) => ({ verdict, count: eventCount(events, verdict) })).filter(
-    ({ count }) => count > 0,
-  );
-  const parts = counts.map(({ verdict, count }) => counted(count, `${verdict} day`));
-  const list = parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}` : parts[0];
-  return `${list} ${days === 1 ? range : `among ${days} storm dates`}.`;
+  const counts = VERDICTS.flatMap((verdict) => {
+    const count = eventCount(events, verdict);
+    return count === 0 ? [] : [counted(count, `${verdict} day`)];
+  });
+  return `${new Intl.ListFormat('en-GB').format(counts)} ${days === 1 ? range : `among ${days} storm dates`}.`;
 }
 
 /** Storm dates of the range on which no scan saw the location. */

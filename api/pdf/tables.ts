@@ -21,7 +21,7 @@ import {
 
 /** Marks a confidence that a note below the table explains. */
 export const CAPPED = '†';
-const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const WEEKDAY = new Intl.DateTimeFormat('en-US', { weekday: 'long', timeZone: 'UTC' });
 const FEEDS: Readonly<Record<ReportedHail['source'], string>> = {
   spc: 'SPC daily list',
   lsr: 'NWS storm report',
@@ -92,7 +92,7 @@ export function verdictTable(events: readonly ReportEvent[]): Content {
         head: 'Storm date (UTC)',
         width: 48,
         cell: ({ event: { event_date } }) =>
-          twoLines(cell(event_date, 'cell_strong'), WEEKDAYS[new Date(event_date).getUTCDay()] ?? ''),
+          twoLines(cell(event_date, 'cell_strong'), WEEKDAY.format(new Date(event_date))),
       },
       { head: 'Verdict', width: 46, cell: ({ event }) => verdictMark(event.verdict, 'cell_strong', 8) },
       {

@@ -7,12 +7,12 @@ import type { LocalTime } from '../rules/local-time.ts';
 
 /** Limit of gaps printed for one date; the longest are printed. */
 const GAPS_PRINTED_MAX = 6;
-const MONTHS = 'January February March April May June July August September October November December'.split(' ');
+const LONG_DATE = new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' });
+const SHORT_DATE = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
 /** `May 1, 2026`, as it is written where these documents are read. */
 export function longDate(date: string): string {
-  const [year, month, day] = date.split('-').map(Number) as [number, number, number];
-  return `${MONTHS[month - 1]} ${day}, ${year}`;
+  return LONG_DATE.format(new Date(date));
 }
 
 /** `1.63 in`. The space does not break, as between all figures and units. */
@@ -91,7 +91,7 @@ export function localNames(local: LocalTime, times_ms: readonly number[]): strin
 
 /** `May 2`. */
 function shortDate(date: string): string {
-  return longDate(date).replace(/^(\p{L}{3})\p{L}*( \d+),.*$/u, '$1$2');
+  return SHORT_DATE.format(new Date(date));
 }
 
 /** `3 days`, `1 day`, `1,204 days`. */
@@ -101,7 +101,7 @@ export function counted(count: number, what: string): string {
 
 /** `12,345`. */
 export function thousands(value: number): string {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
+  return Math.round(value).toLocaleString('en-US');
 }
 
 /** Ascending dates as runs: `2026-05-01, 2026-05-03 to 2026-05-05`. */
