@@ -42,13 +42,6 @@ test('a byte order mark at the start is no part of the first cell', (t) => {
   ]);
 });
 
-test('quoted cells hold commas, doubled quotes and line ends', (t) => {
-  t.deepEqual(read('"a,1","say ""hi""","two\r\nlines",""\nx,y,z,'), [
-    ['a,1', 'say "hi"', 'two\r\nlines', ''],
-    ['x', 'y', 'z', ''],
-  ]);
-});
-
 test('a lone carriage return is part of its cell', (t) => {
   t.deepEqual(read('a\rb,c\n'), [['a\rb', 'c']]);
 });

@@ -37,14 +37,6 @@ function partOf(coverage: ReturnType<typeof ofScans>): DateSeenInPart | undefine
 const clocks = (part: DateSeenInPart | undefined) =>
   part?.gaps.map(({ from, to }) => `${from.slice(11, 16)}-${to.slice(11, 16)}`);
 
-test('a date with a scan every two minutes, or every ten, was seen', (t) => {
-  for (const minutes of [every(2), every(10)]) {
-    const coverage = ofScans(minutes);
-    t.is(coverage.share, 1);
-    t.is(partOf(coverage), undefined);
-  }
-});
-
 test('24 scans of 720, one an hour, see a sixth of the date, and every gap is told', (t) => {
   const part = partOf(ofScans(every(60)));
   t.is(part?.share, 0.167);

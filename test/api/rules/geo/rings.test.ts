@@ -1,4 +1,3 @@
-import { kinks } from '@turf/kinks';
 import test from 'ava';
 import fc from 'fast-check';
 import { fromMicroRing, type MicroRing, toMicroRing, turnOf } from '../../../../api/rules/geo/micro-ring.ts';
@@ -110,36 +109,6 @@ sharedTest('shapes above 25 km2 of the real day keep their area within 2 % at 50
   }
 });
 
-/** A ring whose vertices are given in millionths of a degree. */
-function micro(...vertices: readonly (readonly [x: number, y: number])[]): MicroRing {
-  return { x: Float64Array.from(vertices, ([x]) => x), y: Float64Array.from(vertices, ([, y]) => y) };
-}
-
-for (const [what, ring, words] of [
-  ['a triangle', micro([0, 0], [4, 0], [0, 4]), null],
-  ['a square with a vertex in the middle of a side', micro([0, 0], [2, 0], [4, 0], [4, 4], [0, 4]), null],
-  ['a bow-tie', micro([0, 0], [4, 4], [4, 0], [0, 4]), /crosses or touches itself/],
-  [
-    'a vertex that is passed twice',
-    micro([0, 0], [2, 2], [4, 0], [4, 4], [2, 2], [0, 4]),
-    /passes 0.000002 0.000002 twice/,
-  ],
-  ['a vertex on another edge', micro([0, 0], [4, 0], [4, 4], [2, 0], [0, 4]), /crosses or touches itself/],
-  ['a spike outwards', micro([0, 0], [4, 0], [8, 0], [6, 0], [4, 4]), /goes back on itself at 0.000008 0/],
-  [
-    'a spike inwards',
-    micro([0, 0], [4, 0], [4, 4], [2, 2], [3, 3], [0, 4]),
-    /goes back on itself at 0.000002 0.000002/,
-  ],
-  ['edges that lie on each other', micro([0, 0], [6, 0], [6, 4], [4, 0], [2, 0], [0, 4]), /touches itself/],
-  ['an upright edge that is touched', micro([0, 0], [4, 0], [4, 6], [0, 6], [0, 5], [4, 3], [0, 1]), /touches itself/],
-] as const)
-  test(`${what} is ${words === null ? 'simple' : 'not simple, and the place is told'}`, (t) => {
-    const found = selfContact(ring);
-    if (words === null) t.is(found, null);
-    else t.regex(found ?? '', words);
-  });
-
 /** Whether any two edges have a point in common that consecutive ones would not have: every pair looked at. */
 function touchesByPairs(ring: MicroRing): boolean {
   const { x, y } = ring;
@@ -173,18 +142,6 @@ test('small rings on a coarse grid are simple exactly when no pair of edges touc
     { numRuns: 5000 },
   );
   t.true(simple > 100, `${simple} of them were simple`);
-});
-
-test('rings that are simple by their making are found simple, here and by a library', (t) => {
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(simpleRing, (ring) => {
-        t.is(kinks({ type: 'Polygon', coordinates: [ring] }).features.length, 0);
-        return selfContact(toMicroRing(ring)) === null;
-      }),
-      { numRuns: 200 },
-    ),
-  );
 });
 
 test('one crossing among twenty thousand vertices is found', (t) => {
