@@ -19,11 +19,6 @@ for (const [name, args] of [
   ['hail-pipeline', ['verify']],
   ['hail-api', ['serve']],
   ['hail-api', ['seed', 'apply', join(folder, 'none.yaml')]],
-  ['hail-api', ['verify', '35.2', '-97', '2026-05-01', '2026-05-02']],
-  [
-    'hail-api',
-    ['export', 'swaths', '2026-05-01', '2026-05-02', '--format', 'csv', '--out', join(folder, 'swaths.csv')],
-  ],
 ] as const)
   for (const [title, root] of [
     ['a file', file],
@@ -35,27 +30,9 @@ for (const [name, args] of [
       t.regex(told, new RegExp(`^${name}: [^\\n]+\\n$`));
     });
 
-test.serial(
-  'verify and export of hail-api do not take a data root that is not there for a place without hail',
-  async (t) => {
-    const range = ['2026-05-01', '2026-05-02'];
-    for (const args of [
-      ['verify', '35.2', '-97', ...range],
-      ['export', 'swaths', ...range, '--format', 'csv', '--out', join(folder, 'swaths.csv')],
-    ]) {
-      const { code, told } = await runCommand('hail-api', args, { HAIL_DATA: join(folder, 'nowhere') });
-      t.is(code, 3);
-      t.regex(
-        told,
-        /^hail-api: data root [^\n]+nowhere: no such folder, expected what 'hail-pipeline ingest' makes\n$/,
-      );
-    }
-  },
-);
-
 for (const [name, args] of [
   ['hail-pipeline', ['verify']],
-  ['hail-api', ['verify', '35.2', '-97', '2026-05-01', '2026-05-02']],
+  ['hail-api', ['--help']],
 ] as const)
   test.serial(
     `${name} ${args[0]} ends well when whoever reads it closes the pipe, and fails on a full disk`,
@@ -90,11 +67,7 @@ for (const [name, args] of [
   ['hail-pipeline', ['feeds', '--from', folder]],
   ['hail-pipeline', ['compact']],
   ['hail-pipeline', ['verify']],
-  ['hail-pipeline', ['picture', '--date', '2026-05-01', '--out', join(folder, 'day.svg')]],
-  ['hail-pipeline', ['score', '--date', '2026-05-01']],
   ['hail-api', ['serve']],
-  ['hail-api', ['verify', '35.2', '-97', '2026-05-01', '2026-05-02']],
-  ['hail-api', ['export', 'swaths', '2026-05-01', '2026-05-02', '--format', 'csv', '--out', join(folder, 'new.csv')]],
 ] as const)
   test.serial(
     `${name} ${args[0]} on a data root of a newer format says so in one sentence and changes nothing`,
@@ -105,7 +78,7 @@ for (const [name, args] of [
       t.regex(
         told,
         new RegExp(
-          `^${name}: [^\\n]*root\\.json:? has data format 99, and ${name} \\S+ reads [^\\n]+: upgrade ${name} to [^\\n]+\\n$`,
+          `^${name}: [^\\n]*root\\.json:? has data format 99, and ${name} \\S+ reads 3: make the data again [^\\n]+\\n$`,
         ),
       );
       t.deepEqual(
