@@ -30,102 +30,70 @@ export interface LedgerCheck {
   readonly faults: readonly LedgerFault[];
 }
 
-/** A sum of the ledger, or one that is kept with it. */
-interface Sum {
-  readonly business_id: string;
-  readonly subject: string;
-  readonly credits: number;
-  readonly calls: number;
-  readonly count: number;
-}
-
 /**
  * Adds the ledger up and compares it with the sums that are kept with it: the months' `used`, and credits, calls and counts by
  * day, key and operation. All at one moment, so it may run while charges are written.
  */
 export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerCheck> {
   return await snapshot(reader, async (rows) => {
-    const ledger = await ledgerSums(rows);
-    const months = await rows.selectFrom('periods').select(['business_id', 'period', 'used']).execute();
-    const usage = await rows.selectFrom('usage').selectAll().execute();
-    const { count } = await rows
+    const { count, credits } = await rows
       .selectFrom('ledger')
-      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .select(({ fn }) => [fn.countAll<number>().as('count'), fn.sum<number | null>('credits').as('credits')])
       .executeTakeFirstOrThrow();
-    const used = months.map(({ business_id, period, used }) => creditsOf(business_id, period, used));
-    const days = ledger.map(({ day, ...row }) => ({ ...row, subject: subjectOf(day, row) }));
-    const counted = usage.map(({ day, ...row }) => ({ ...row, subject: subjectOf(day, row) }));
-    return {
-      rows: count,
-      credits: ledger.reduce((total, { credits }) => total + credits, 0),
-      faults: [
-        ...creditsFaults('used', byMonth(ledger), used),
-        ...creditsFaults('usage', days, counted),
-        ...countFaults(days, counted),
-      ],
-    };
+    const months = await DIFFERENT_MONTHS.execute(rows);
+    const days = await DIFFERENT_DAYS.execute(rows);
+    const used = months.rows.map((month) => ({ ...month, what: 'used' as const }));
+    return { rows: count, credits: credits ?? 0, faults: [...used, ...days.rows.flatMap(faultsOfDay)] };
   });
 }
 
-async function ledgerSums(rows: Kysely<Database>) {
-  return await rows
-    .selectFrom('ledger')
-    .select(({ fn, val }) => [
-      'business_id',
-      fn<string>('substr', ['at', val(1), val(10)]).as('day'),
-      sql<string>`coalesce(key_id, '')`.as('key_id'),
-      'operation',
-      fn.sum<number>('credits').as('credits'),
-      fn.sum<number>('count').as('count'),
-      // An adjustment and a refund are no calls.
-      sql<number>`sum(case when key_id is null or operation like '%.refund' then 0 else 1 end)`.as('calls'),
-    ])
-    .groupBy(['business_id', 'day', 'key_id', 'operation'])
-    .execute();
+const DIFFERENT_MONTHS = sql<Omit<CreditsFault, 'what'>>`
+  select business_id, subject, sum(ledger) as ledger_credits, sum(found) as found_credits
+  from (
+    select business_id, substr("at", 1, 7) as subject, credits as ledger, 0 as found from ledger
+    union all select business_id, period, 0, used from periods
+  ) as sums
+  group by business_id, subject
+  having sum(ledger) <> sum(found)
+  order by business_id, subject`;
+
+interface DifferentDay {
+  readonly business_id: string;
+  readonly day: string;
+  /** Empty in adjustments. */
+  readonly key_id: string;
+  readonly operation: string;
+  readonly ledger_credits: number;
+  readonly ledger_calls: number;
+  readonly ledger_count: number;
+  readonly found_credits: number;
+  readonly found_calls: number;
+  readonly found_count: number;
 }
 
-function byMonth(ledger: Awaited<ReturnType<typeof ledgerSums>>): readonly Sum[] {
-  const months = new Map<string, Sum>();
-  for (const { business_id, day, credits } of ledger) {
-    const period = day.slice(0, 'YYYY-MM'.length);
-    const name = `${business_id} ${period}`;
-    months.set(name, creditsOf(business_id, period, credits + (months.get(name)?.credits ?? 0)));
-  }
-  return [...months.values()];
-}
+/** An adjustment and a refund are no calls. */
+const DIFFERENT_DAYS = sql<DifferentDay>`
+  select business_id, day, key_id, operation,
+    sum(ledger_credits) as ledger_credits, sum(ledger_calls) as ledger_calls, sum(ledger_count) as ledger_count,
+    sum(credits) as found_credits, sum(calls) as found_calls, sum("count") as found_count
+  from (
+    select business_id, substr("at", 1, 10) as day, coalesce(key_id, '') as key_id, operation,
+      credits as ledger_credits, "count" as ledger_count,
+      case when key_id is null or operation like '%.refund' then 0 else 1 end as ledger_calls,
+      0 as credits, 0 as calls, 0 as "count"
+    from ledger
+    union all select business_id, day, key_id, operation, 0, 0, 0, credits, calls, "count" from usage
+  ) as sums
+  group by business_id, day, key_id, operation
+  having sum(ledger_credits) <> sum(credits) or sum(ledger_calls) <> sum(calls) or sum(ledger_count) <> sum("count")
+  order by business_id, day, key_id, operation`;
 
-function creditsOf(business_id: string, subject: string, credits: number): Sum {
-  return { business_id, subject, credits, calls: 0, count: 0 };
-}
-
-function subjectOf(
-  day: string,
-  { key_id, operation }: { readonly key_id: string; readonly operation: string },
-): string {
-  return [day, key_id === '' ? 'no key' : key_id, operation].join(' ');
-}
-
-function byName(sums: readonly Sum[]): ReadonlyMap<string, Sum> {
-  return new Map(sums.map((sum) => [`${sum.business_id} ${sum.subject}`, sum]));
-}
-
-function creditsFaults(what: CreditsFault['what'], ledger: readonly Sum[], found: readonly Sum[]): CreditsFault[] {
-  const [expected, present] = [byName(ledger), byName(found)];
-  return [...new Map([...present, ...expected])].flatMap(([name, { business_id, subject }]) => {
-    const ledger_credits = expected.get(name)?.credits ?? 0;
-    const found_credits = present.get(name)?.credits ?? 0;
-    return ledger_credits === found_credits ? [] : [{ business_id, subject, what, ledger_credits, found_credits }];
-  });
-}
-
-/** Leaves a sum alone whose credits differ. */
-function countFaults(ledger: readonly Sum[], found: readonly Sum[]): CountFault[] {
-  const expected = byName(ledger);
-  return [...byName(found)].flatMap(([name, { business_id, subject, credits, ...counts }]) => {
-    const own = expected.get(name) ?? creditsOf(business_id, subject, 0);
-    if (own.credits !== credits) return [];
-    return (['calls', 'count'] as const)
-      .filter((what) => own[what] !== counts[what])
-      .map((what) => ({ business_id, subject, what, ledger_count: own[what], found_count: counts[what] }));
-  });
+/** Leaves the counts of a sum alone whose credits differ. */
+function faultsOfDay({ business_id, day, key_id, operation, ...sums }: DifferentDay): readonly LedgerFault[] {
+  const { ledger_credits, found_credits } = sums;
+  const sum = { business_id, subject: `${day} ${key_id === '' ? 'no key' : key_id} ${operation}` };
+  if (ledger_credits !== found_credits) return [{ ...sum, what: 'usage', ledger_credits, found_credits }];
+  return (['calls', 'count'] as const)
+    .map((what) => ({ ...sum, what, ledger_count: sums[`ledger_${what}`], found_count: sums[`found_${what}`] }))
+    .filter(({ ledger_count, found_count }) => ledger_count !== found_count);
 }

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { ZodOpenApiObject, ZodOpenApiPathItemObject } from 'zod-openapi';
 import { EVENT_DATA, EVENT_TYPES, EVENTS, EventBody } from '../../schemas/webhook-events.ts';
 import { SAMPLES } from '../webhooks/event-samples.ts';
-import { publishSchema } from './openapi-answers.ts';
 
 /** Headers of a delivery except Content-Type and User-Agent, by name. */
 export const DELIVERY_HEADERS = {
@@ -88,4 +87,28 @@ export function describedWebhooks(events: readonly DescribedEvent[]): NonNullabl
       return [type, { post } as ZodOpenApiPathItemObject];
     }),
   );
+}
+
+/**
+ * Changes a JSON schema for publication: a unit becomes `x-unit`, an enum of an answer becomes `x-extensible-enum`, and a tuple of
+ * equal members becomes a list of fixed length.
+ */
+export function publishSchema(jsonSchema: object, io: 'input' | 'output'): void {
+  rename(jsonSchema, 'unit', 'x-unit');
+  if (io === 'output') rename(jsonSchema, 'enum', 'x-extensible-enum');
+  const { prefixItems = [] } = jsonSchema as { readonly prefixItems?: readonly object[] };
+  if (new Set(prefixItems.map((item) => JSON.stringify(item))).size !== 1) return;
+  Object.assign(jsonSchema, { items: prefixItems[0], minItems: prefixItems.length, maxItems: prefixItems.length });
+  Reflect.deleteProperty(jsonSchema, 'prefixItems');
+}
+
+/** Calls the defaults of properties `x-default`, because generators of clients make a property with a `default` required. */
+export function renameDefaults(properties: object = {}): void {
+  for (const property of Object.values(properties)) rename(property, 'default', 'x-default');
+}
+
+function rename(value: object, from: string, to: string): void {
+  if (!(from in value)) return;
+  Object.assign(value, { [to]: Reflect.get(value, from) });
+  Reflect.deleteProperty(value, from);
 }

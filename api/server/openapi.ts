@@ -2,20 +2,27 @@ import { z } from 'zod';
 import {
   createDocument,
   type ZodOpenApiOperationObject,
+  type ZodOpenApiParameters,
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
+import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
+import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
 import { decimal } from '../../schemas/units.ts';
 import type { Price } from '../billing/ledger.ts';
-import { ApiError } from '../http/errors.ts';
 import { mediaType } from '../http/reply.ts';
+import { FILE_KINDS } from '../jobs/export-format.ts';
 import type { Endpoint } from './endpoint.ts';
 import * as answers from './openapi-answers.ts';
-import { ANYWHERE, fileOperations, WITHOUT_KEY } from './openapi-files.ts';
-import { CURRENT_EVENTS, type DescribedEvent, describedWebhooks } from './openapi-webhooks.ts';
-import { allowHeader, noRouteError, paramNames } from './router.ts';
-import { parseQuery, validInput } from './validate.ts';
+import {
+  CURRENT_EVENTS,
+  type DescribedEvent,
+  describedWebhooks,
+  publishSchema,
+  renameDefaults,
+} from './openapi-webhooks.ts';
+import { paramNames } from './router.ts';
 
 interface DocumentOptions {
   readonly endpoints: readonly Endpoint[];
@@ -45,7 +52,7 @@ and failures cost nothing; \`X-Credits-Charged\` says what a call cost. A parame
 unless its name begins with an underscore. Sizes are millimetres, distances kilometres, times UTC, unless a name ends in another unit. Sizes
 are radar estimates, not ground measurements.
 
-HEAD answers as GET does, without the body and for the same price. Words in answers may grow in number: those known today stand
+Every GET is answered to HEAD too, without the body and for the same price. Words in answers may grow in number: those known today stand
 in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number, \`x-default\` the value of a property that is left out.`;
 
 const CURRENT: DescribedVariant = {
@@ -80,18 +87,19 @@ const EVERYWHERE = [
 
 /** The description of the interface in OpenAPI 3.1, made from the same values that route, validate and answer. */
 export function describeApi({ endpoints, base_url, version, variant = CURRENT }: DocumentOptions) {
+  const errors = answers.errorResponses(variant);
+  const files = variant === CURRENT ? fileOperations(errors) : {};
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
-  const add = (path: string, method: string, operation: ZodOpenApiOperationObject) => {
-    paths[path] = { ...paths[path], [method]: operation, ...(method === 'get' && { head: headOf(operation) }) };
-  };
   for (const endpoint of endpoints) {
-    const methods = endpoints.filter(({ path }) => path === endpoint.path).map(({ method }) => method);
-    add(endpoint.path, endpoint.method.toLowerCase(), operation(endpoint, methods, variant));
+    const { path, method } = endpoint;
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(endpoint, variant, errors) };
   }
-  if (variant === CURRENT) for (const [path, get] of Object.entries(fileOperations(variant))) add(path, 'get', get);
-  add(variant.own_path, 'get', ownOperation(variant));
-  const tags = new Set([...endpoints.map(({ group }) => group), ...(variant === CURRENT ? ['Files'] : [])]);
-  const document = createDocument(
+  for (const [path, get] of Object.entries(files)) paths[path] = { get };
+  paths[variant.own_path] = { get: ownOperation(variant, errors) };
+  const tags = new Set(
+    Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags ?? [])),
+  );
+  return createDocument(
     {
       openapi: '3.1.0',
       info: {
@@ -106,30 +114,17 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
       paths: paths as ZodOpenApiPathsObject,
       webhooks: describedWebhooks(variant.events),
       components: {
-        headers: answers.headerComponents(variant === CURRENT ? answers.FILE_HEADERS : {}),
+        headers: answers.headerComponents(),
         securitySchemes: { key: { type: 'http', scheme: 'bearer', description: variant.keys } },
       },
     },
     {
       override: ({ jsonSchema, io, path }) => {
-        answers.publishSchema(jsonSchema, io);
-        if (path.length > 0) answers.renameDefaults(jsonSchema.properties); // the root holds the parameters of every operation
+        publishSchema(jsonSchema, io);
+        if (path.length > 0) renameDefaults(jsonSchema.properties); // the root holds the parameters of every operation
       },
     },
   );
-  return answers.shareResponses(document);
-}
-
-/** HEAD operation of a GET operation: the same without a body. */
-function headOf(get: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
-  const { operationId = '', summary = '', responses } = get;
-  const bodiless = Object.entries(responses ?? {}).map(([status, { content: _, ...rest }]) => [status, rest]);
-  return {
-    ...get,
-    operationId: operationId.replace(/^get/, 'head'),
-    summary: `${summary}: head only`,
-    responses: Object.fromEntries(bodiless),
-  };
 }
 
 /** `get /v1/storms/{track_id}` → `getStormsByTrackId`; a mount before `/v1` comes first: `getLegacyHailCurrent`. */
@@ -144,8 +139,8 @@ export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>)
 
 function operation(
   endpoint: Endpoint,
-  methods: readonly string[],
-  variant: DescribedVariant,
+  { opens_test_keys }: DescribedVariant,
+  errors: answers.ErrorResponses,
 ): ZodOpenApiOperationObject {
   const { params, query, body, example, priced } = endpoint;
   const price = examplePrice(endpoint);
@@ -156,7 +151,7 @@ function operation(
     description: endpoint.description,
     'x-scope': endpoint.scope,
     'x-feature': endpoint.feature,
-    'x-test-key': endpoint.test_key || variant.opens_test_keys,
+    'x-test-key': endpoint.test_key || opens_test_keys,
     'x-credits': price === null ? 0 : price.credits / price.count,
     'x-credits-per': endpoint.priced_per ?? 'call',
     'x-operation': price?.operation ?? null,
@@ -174,12 +169,7 @@ function operation(
     }),
     responses: {
       ...successes(endpoint),
-      ...answers.errorResponses(
-        errorCodes(endpoint, price !== null),
-        variant,
-        (code) => exampleMessage(code, endpoint, methods),
-        isRepeatable(endpoint) ? ['Idempotent-Replay'] : [],
-      ),
+      ...errors(errorCodes(endpoint, price !== null), ...(isRepeatable(endpoint) ? ['Idempotent-Replay'] : [])),
     },
   };
 }
@@ -253,52 +243,12 @@ function errorCodes(endpoint: Endpoint, is_billed: boolean): readonly ErrorCode[
   ];
 }
 
-/** Example message of an error code at an endpoint; for a fault of the request, that of the first request with it. */
-function exampleMessage(code: ErrorCode, endpoint: Endpoint, methods: readonly string[]): string {
-  switch (code) {
-    case 'invalid_parameter':
-    case 'bad_request':
-      return faultsOf(endpoint).find((fault) => fault.code === code)?.message ?? answers.fixedMessage(code);
-    case 'insufficient_scope':
-      return `the key lacks the scope ${endpoint.scope}`;
-    case 'feature_not_available':
-      return `the plan has no ${endpoint.feature}`;
-    case 'payload_too_large':
-      return `body is larger than ${endpoint.body_limit_bytes} bytes`;
-    case 'method_not_allowed':
-      return methodMessage(methods);
-    default:
-      return answers.fixedMessage(code);
-  }
-}
-
-const methodMessage = (methods: readonly string[]) => noRouteError('TRACE', allowHeader(methods)).message;
-
-/** Refusals of faulty requests: nothing asked, each parameter as `?`, wrong encoding, no body, an empty body. */
-function faultsOf(endpoint: Endpoint): readonly ApiError[] {
-  const { query, example } = endpoint;
-  const names = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
-  const asked = `${new URLSearchParams(example?.query)}`;
-  const faulty = ['', ...names.map((name) => `${name}=?`), 'a=%FF', asked].map((text) => [text, null] as const);
-  return [...faulty, [asked, {}] as const].flatMap(([text, body]) => {
-    try {
-      validInput(endpoint, exampleParams(endpoint), parseQuery(text), body);
-      return [];
-    } catch (error) {
-      if (error instanceof ApiError) return [error];
-      throw error;
-    }
-  });
-}
-
 /** The operation that answers with the description. */
-function ownOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
+function ownOperation({ own_path }: DescribedVariant, errors: answers.ErrorResponses): ZodOpenApiOperationObject {
   const headers = answers.headersOf('ETag');
-  const message = (code: ErrorCode) =>
-    code === 'method_not_allowed' ? methodMessage(['GET']) : answers.fixedMessage(code);
   const content = { 'application/json': { schema: { type: 'object' as const } } };
   return {
-    operationId: operationId({ method: 'GET', path: variant.own_path }),
+    operationId: operationId({ method: 'GET', path: own_path }),
     tags: ['Account'],
     summary: 'This description',
     description: 'The interface in OpenAPI 3.1. Free, without a key.',
@@ -306,7 +256,88 @@ function ownOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
     responses: {
       '200': { description: 'The description.', headers, content },
       '304': { description: 'The description at hand is still right.', headers },
-      ...answers.errorResponses(ANYWHERE, variant, message),
+      ...errors(ANYWHERE),
     },
+  };
+}
+
+/** Members of an operation that needs no key and is free. */
+const WITHOUT_KEY = {
+  security: [],
+  'x-scope': null,
+  'x-feature': null,
+  'x-test-key': true,
+  'x-credits': 0,
+  'x-credits-per': 'call',
+  'x-operation': null,
+};
+/** Error codes of every operation without a key. */
+const ANYWHERE = ['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large'] as const;
+
+const text = (description: string) => z.string().meta({ description });
+const optional = (description: string) => z.string().optional().meta({ description });
+const RANGE_HEADERS = z.object({
+  Range: optional('One range of bytes; several get the whole file.').meta({ example: 'bytes=0-16383' }),
+  'If-Range': optional('The tag that the range is of: another content is sent whole.'),
+  'If-Match': optional('Tags of which the content must have one, else 412.'),
+  'If-None-Match': optional('Tags of contents that are at hand.'),
+});
+const DATE = text('Storm date, YYYY-MM-DD.').meta({ format: 'date' });
+const SCAN = z.object({ date: DATE, file: text('File name as /v1/tiles/scan gives it, with its content in it.') });
+
+/** GET operations for files, by path: signed addresses of reports and exports, tile archives. */
+function fileOperations(errors: answers.ErrorResponses): Readonly<Record<string, ZodOpenApiOperationObject>> {
+  const file = (
+    operationId: string,
+    summary: string,
+    description: string,
+    params: ZodOpenApiParameters,
+    types: readonly string[],
+    ...refusals: readonly ErrorCode[]
+  ): ZodOpenApiOperationObject => {
+    const content = Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]));
+    const headers = (...more: readonly string[]) =>
+      answers.headersOf('ETag', 'Accept-Ranges', 'X-Data-Source', ...more);
+    const codes = ['precondition_failed', 'range_not_satisfiable', 'internal_error', 'not_found', ...refusals] as const;
+    return {
+      ...{ operationId, summary, description, ...WITHOUT_KEY },
+      tags: ['Files'],
+      requestParams: { ...params, header: RANGE_HEADERS },
+      responses: {
+        '200': { description: 'The whole file.', headers: headers('Content-Length', 'Content-Encoding'), content },
+        '206': { description: 'The range.', headers: headers('Content-Length', 'Content-Range'), content },
+        '304': { description: 'The content at hand is still right.', headers: headers() },
+        ...errors([...ANYWHERE, ...codes]),
+      },
+    };
+  };
+  const archive = (operationId: string, of: string, path: z.ZodObject) =>
+    file(
+      operationId,
+      `Archive of ${of}`,
+      'A PMTiles archive, free and without a key: readers ask for ranges of it. `/v1/tiles/scan` and `/v1/tiles/daily` tell where archives are.',
+      { path },
+      [PMTILES_TYPE],
+    );
+  const signed = {
+    path: z.object({ job: text('Id of the job.') }),
+    query: z.object({
+      exp: text('Unix seconds until which the address is good.'),
+      sig: text('Signature of the address.'),
+    }),
+  };
+  return {
+    '/v1/files/{job}': file(
+      'getJobFile',
+      'The file of a report or an export',
+      `Free and without a key, at an address that the poll of its job gives and that is good for ${SIGNED_URL_SECONDS} seconds. CSV and GeoJSON are compressed for clients that take gzip, unless they ask for a range.`,
+      signed,
+      ['application/pdf', ...Object.values(FILE_KINDS).map(({ media_type }) => mediaType(media_type))],
+      'forbidden',
+      'metering_unavailable',
+    ),
+    '/tiles/scan/{date}/{file}': archive('getScanArchive', 'a scan', SCAN),
+    '/tiles/reflectivity/{date}/{file}': archive('getReflectivityArchive', 'the reflectivity of a scan', SCAN),
+    '/tiles/daily/{date}.pmtiles': archive('getDailyArchive', 'a day', z.object({ date: DATE })),
   };
 }

@@ -54,7 +54,7 @@ export function parseDescription(document: unknown): ApiDescription {
   return Document.parse(withResponses(document));
 }
 
-const RESPONSE = /^#\/components\/responses\/(\w+)$/;
+const RESPONSE = /^#\/components\/responses\/([\w-]+)$/;
 const Shared = z.looseObject({ components: z.looseObject({ responses: z.record(z.string(), z.unknown()) }) });
 
 /** A copy of a description with its shared responses in the place of the references to them. */
@@ -69,9 +69,9 @@ export function withResponses(document: unknown): z.infer<typeof Shared> {
   );
 }
 
-/** Every operation of a description but those on files, which have tests of their own; those of HEAD are the ones of GET without bodies and are left out. */
+/** Every operation of a description but those on files, which have tests of their own. */
 export function operationsOf({ paths }: ApiDescription): DescribedOperation[] {
-  return Object.entries(paths).flatMap(([path, { head: _, ...methods }]) =>
+  return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { tags }]) => !tags.includes('Files'))
       .map(([name, operation]) => {
