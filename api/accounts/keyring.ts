@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { InferResult, Kysely } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { param, prepare } from '../records/prepare.ts';
+import { param, prepare } from '../records/database.ts';
 import type { Database, VariantName } from '../records/schema.ts';
 import { type KeyKind, keyDigest, parseKeyText } from './key-text.ts';
 import { type Tariff, tariffOf } from './plans.ts';

@@ -1,9 +1,7 @@
 import { type Insertable, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import { newId } from '../../schemas/ids.ts';
 import { instant, utcDate } from '../../schemas/time.ts';
-import type { Store } from '../records/database.ts';
+import { param, prepare, type Store } from '../records/database.ts';
 import { BusinessGone } from '../records/errors.ts';
-import { param, prepare } from '../records/prepare.ts';
 import type { Database } from '../records/schema.ts';
 
 /** Price of a call: `credits` = cost per call x `count`; every price has an operation name of its own. */
@@ -17,8 +15,8 @@ export interface Price {
 export type OverCap = 'over_cap' | 'over_key_cap';
 
 export interface Charge {
-  /** Id of the request that is charged, once only; a new one where there is none. */
-  readonly request_id?: string | undefined;
+  /** Id of the request that is charged, once only. */
+  readonly request_id: string;
   readonly business_id: string;
   readonly key_id: string;
   readonly operation: string;
@@ -27,9 +25,6 @@ export interface Charge {
   /** Data clock, epoch milliseconds: decides month and day. */
   readonly at_ms: number;
 }
-
-/** A charge with the id that names its row in the ledger. */
-export type NamedCharge = Charge & { readonly request_id: string };
 
 /** Stands for a cap where there is none. */
 const NO_CAP = sql.lit(Number.MAX_SAFE_INTEGER);
@@ -51,11 +46,6 @@ export class Refused extends Error {
   }
 }
 
-/** The charge under its request id, or a new one. */
-export function named(charge: Charge): NamedCharge {
-  return { ...charge, request_id: charge.request_id ?? newId('request', charge.at_ms) };
-}
-
 /** Month of a charge, `YYYY-MM`, UTC. */
 export function periodOf(time_ms: number): string {
   return utcDate(time_ms).slice(0, 'YYYY-MM'.length);
@@ -71,12 +61,12 @@ export interface Ledger {
   /**
    * Writes the row of the charge. Throws AlreadyCharged where the request has one: it waits for a transaction that is writing it.
    */
-  readonly enter: (rows: Transaction<Database>, charge: NamedCharge) => Promise<void>;
+  readonly enter: (rows: Transaction<Database>, charge: Charge) => Promise<void>;
   /**
    * Adds the charge to its month and day. The row of the month is held until the transaction ends, so that no cap is passed. Throws
    * Refused over a cap, and BusinessGone.
    */
-  readonly count: (rows: Transaction<Database>, charge: NamedCharge) => Promise<void>;
+  readonly count: (rows: Transaction<Database>, charge: Charge) => Promise<void>;
 }
 
 /** Prepares the statements of a charge. */
@@ -124,7 +114,11 @@ async function isThere(rows: Transaction<Database>, id: string): Promise<boolean
  * Gives a charge back as a line of its own: an operation `<name>.refund` with a negative price, on the day of the charge, so that
  * no month ends below zero. The charge row is unchanged. Does nothing for a deleted business.
  */
-export async function refundVisibly(rows: Transaction<Database>, charge: Charge, reason: string): Promise<void> {
+export async function refundVisibly(
+  rows: Transaction<Database>,
+  { request_id, ...charge }: Omit<Charge, 'request_id'> & Partial<Pick<Charge, 'request_id'>>,
+  reason: string,
+): Promise<void> {
   const { business_id, credits, at_ms, operation } = charge;
   const { numUpdatedRows } = await rows
     .updateTable('periods')
@@ -132,8 +126,12 @@ export async function refundVisibly(rows: Transaction<Database>, charge: Charge,
     .where(({ and }) => and({ business_id, period: periodOf(at_ms) }))
     .executeTakeFirst();
   if (numUpdatedRows !== 1n) return;
-  const request_id = charge.request_id === undefined ? null : refundId(charge.request_id);
-  await addEntry(rows, { ...charge, operation: `${operation}.refund`, credits: -credits, reason, request_id });
+  const refund = {
+    operation: `${operation}.refund`,
+    credits: -credits,
+    request_id: request_id ? refundId(request_id) : null,
+  };
+  await addEntry(rows, { ...charge, ...refund, reason });
 }
 
 /** Request id in the row that gives a charge back: no request is refunded twice. */

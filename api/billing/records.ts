@@ -27,7 +27,6 @@ import {
   AlreadyCharged,
   type Charge,
   createLedger,
-  named,
   type OverCap,
   periodOf,
   Refused,
@@ -158,8 +157,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   return {
     ...createKeyring(reader),
     ...{ store, reader, transaction, deletions },
-    charge: async (given) => {
-      const charge = named(given);
+    charge: async (charge) => {
       counts.note(charge.key_id, charge.at_ms, false);
       return await unlessRefused(() =>
         untilKnown(
@@ -189,8 +187,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     },
     releaseClaim: (token) => endClaim((rows) => dropClaim(rows, token)),
     storeRefusal: (token, answer) => endClaim((rows) => finishClaim(rows, token, answer)),
-    write: async (business_id, given, claim, now_ms, work) => {
-      const charge = given && named(given);
+    write: async (business_id, charge, claim, now_ms, work) => {
       if (charge) counts.note(charge.key_id, charge.at_ms, false);
       const write = async (rows: Transaction<Database>) => {
         if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);

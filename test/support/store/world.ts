@@ -12,6 +12,7 @@ import type { Charge } from '../../../api/billing/ledger.ts';
 import { type Records, type RecordsSettings, recordsOver } from '../../../api/billing/records.ts';
 import { type DatabaseLocation, openDatabase } from '../../../api/records/database.ts';
 import type { Waits } from '../../../api/records/postgres.ts';
+import { newId } from '../../../schemas/ids.ts';
 import { PATIENCE } from './patience.ts';
 
 /** A fresh database for one test. */
@@ -109,7 +110,15 @@ export async function makeTenant(
 /** A charge of a tenant. */
 export function chargeOf({ caller }: Tenant, credits: number, world: World, operation = 'hail.current'): Charge {
   const { business_id, key_id } = caller;
-  return { business_id, key_id, operation, credits, count: 1, at_ms: world.now_ms };
+  return {
+    request_id: newId('request', world.now_ms),
+    business_id,
+    key_id,
+    operation,
+    credits,
+    count: 1,
+    at_ms: world.now_ms,
+  };
 }
 
 /** Credits that a business used in the month of the data clock. */
