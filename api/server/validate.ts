@@ -67,6 +67,7 @@ export function paramsOf(
   { path }: Pick<Endpoint, 'path'>,
   { captures = [] }: Pick<Context, 'captures'>,
 ): Readonly<Record<string, string>> {
+  if (captures.length === 0) return {};
   return Object.fromEntries(paramNames(path).map((name, at) => [name, captures[at] as string]));
 }
 
