@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import { lockBusiness } from '../accounts/businesses.ts';
@@ -10,18 +9,15 @@ import { type Deletions, NO_DELETIONS, openDeletions } from '../records/deletion
 import { BusinessGone, CommitInDoubt, isOutage, OutcomeUnknown } from '../records/errors.ts';
 import { migrate } from '../records/migrate.ts';
 import { OWNER } from '../records/owner.ts';
-import { persistently } from '../records/persistently.ts';
 import type { Waits } from '../records/postgres.ts';
 import type { Database } from '../records/schema.ts';
 import {
-  type Claim,
-  type ClaimRequest,
-  claimKey,
-  dropClaim,
-  finishClaim,
-  LEASE_MS,
+  AnsweredBefore,
+  findAnswer,
+  type KeyedCall,
+  keepAnswer,
   type StoredAnswer,
-  sweepClaims,
+  sweepAnswers,
 } from './idempotency.ts';
 import {
   AlreadyCharged,
@@ -47,7 +43,7 @@ const HEALTH_EVERY_MS = 1_000;
 
 /**
  * The businesses' rows. Every function throws RecordsUnavailable when the store cannot be reached and nothing was done, CommitFailed
- * when a commit failed and was rolled back, and OutcomeUnknown when the answer to the commit of a charge or claim was lost and
+ * when a commit failed and was rolled back, and OutcomeUnknown when the answer to the commit of a charge was lost and
  * asking again led to none.
  */
 export interface Records extends Keyring, OpenStore {
@@ -65,20 +61,19 @@ export interface Records extends Keyring, OpenStore {
   readonly countRequest: (key_id: string, now_ms: number) => void;
   /** Counts a request in the UTC day of its business, and says whether the day still had one. */
   readonly admitToday: (business_id: string, limit: number, now_ms: number) => Promise<boolean>;
-  readonly claim: (request: ClaimRequest) => Promise<Claim>;
-  /** Forgets a claim whose request ended without anything to keep; when it cannot now, as soon as it can. */
-  readonly releaseClaim: (token: string) => Promise<void>;
-  /** Keeps a refusal (400, 404, 409) under its claim, in the same way. */
-  readonly storeRefusal: (token: string, answer: StoredAnswer) => Promise<void>;
+  /** What the idempotency key of a call has been answered. */
+  readonly answerOf: (call: KeyedCall) => ReturnType<typeof findAnswer>;
+  /** Keeps a refusal (400, 404, 409) for the key of its call; during an outage it is lost, and the same call is refused anew. */
+  readonly keepRefusal: (call: KeyedCall, answer: StoredAnswer) => Promise<void>;
   /**
-   * One transaction: `work`, the charge, and the finished claim with the answer that `work` returned. `over_cap`,
+   * One transaction: `work`, the charge, and the answer that `work` returned, for the key of its call. `over_cap`,
    * `over_key_cap`: everything was rolled back. What `work` throws rolls back and is thrown again; after a lost COMMIT `work` may run
-   * again. Writes of one business take turns. Throws BusinessGone.
+   * again. Writes of one business take turns. Throws BusinessGone, and AnsweredBefore.
    */
   readonly write: <Result extends StoredAnswer>(
     business_id: string,
     charge: Charge | null,
-    claim: string | null,
+    call: KeyedCall | null,
     now_ms: number,
     work: (writer: Writer) => Promise<Result>,
   ) => Promise<Result | OverCap>;
@@ -133,19 +128,6 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   opening.move(); // from here on, the caller closes the records
   let closing: Promise<void> | null = null;
 
-  /** Ends an unused claim; during an outage it tries again until the lease of the claim is over. */
-  const endClaim = async (end: (rows: Transaction<Database>) => Promise<void>) => {
-    try {
-      await transaction(end);
-    } catch (error) {
-      ignoreOutage(error);
-      const again = async () => {
-        if (closing === null) await transaction(end);
-      };
-      void persistently(LEASE_MS, again).catch(ignoreOutage);
-    }
-  };
-
   const endAll = async () => {
     try {
       await counts.close();
@@ -181,21 +163,24 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     },
     countRequest: (key_id, now_ms) => counts.note(key_id, now_ms, true),
     admitToday: (business_id, limit, now_ms) => admitToday(store, business_id, limit, now_ms),
-    claim: async (request) => {
-      const token = randomUUID();
-      return await untilKnown(store, token, (rows) => claimKey(rows, store, request, token, now));
+    answerOf: (call) => findAnswer(reader, call, now()),
+    keepRefusal: async (call, answer) => {
+      const keep = async (rows: Transaction<Database>) => {
+        const is_first = (await lockBusiness(rows, call.business_id)) && (await findAnswer(rows, call, now())) === null;
+        if (is_first) await keepAnswer(rows, call, answer, now());
+      };
+      await transaction(keep).catch(ignoreOutage);
     },
-    releaseClaim: (token) => endClaim((rows) => dropClaim(rows, token)),
-    storeRefusal: (token, answer) => endClaim((rows) => finishClaim(rows, token, answer)),
-    write: async (business_id, charge, claim, now_ms, work) => {
+    write: async (business_id, charge, call, now_ms, work) => {
       if (charge) counts.note(charge.key_id, charge.at_ms, false);
       const write = async (rows: Transaction<Database>) => {
         if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);
         if (charge) await ledger.enter(rows, charge);
+        if (call !== null && (await findAnswer(rows, call, now())) !== null) throw new AnsweredBefore(call);
         const result = await work({ rows, business_id, now_ms });
         // Last, because every other charge of the business waits while the row of its month is held.
         if (charge) await ledger.count(rows, charge);
-        if (claim !== null) await finishClaim(rows, claim, result);
+        if (call !== null) await keepAnswer(rows, call, result, now());
         return result;
       };
       return await unlessRefused(() => (charge ? untilKnown(store, charge.request_id, write) : transaction(write)));
@@ -292,7 +277,7 @@ async function sweep(store: Store, deletions: Deletions): Promise<void> {
     await sweepDays(rows, until_ms);
     return Math.max(
       await sweepCursors(rows, store, until_ms, SWEPT_AT_ONCE),
-      await sweepClaims(rows, store, until_ms, SWEPT_AT_ONCE),
+      await sweepAnswers(rows, until_ms, SWEPT_AT_ONCE),
     );
   });
   if (swept < SWEPT_AT_ONCE) await deletions.done('requests');

@@ -13,7 +13,7 @@ import { readSetting, writeSetting } from './settings.ts';
 /** Name of the row. */
 const NAME = 'deletion clock';
 
-/** Kinds of rows that are deleted by their age: claims and cursors of requests, reports and exports with their files, events that were sent. */
+/** Kinds of rows that are deleted by their age: answers and cursors of requests, reports and exports with their files, events that were sent. */
 export type DeletionKind = 'requests' | 'jobs' | 'events';
 
 /** Decides which rows may be deleted by their age. */

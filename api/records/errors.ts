@@ -22,7 +22,7 @@ export class CommitInDoubt extends CommitFailed {}
 
 /** The answer to a COMMIT was lost, and running the transaction again led to none in time. */
 export class OutcomeUnknown extends Error {
-  /** `id`: the request of its charge, or the token of its claim. */
+  /** `id`: the request of its charge. */
   constructor(id: string, options?: ErrorOptions) {
     super(`records: whether the transaction of ${id} was made is not known`, options);
     this.name = 'OutcomeUnknown';

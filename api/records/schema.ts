@@ -417,16 +417,9 @@ export const TABLES = {
     /** SHA-256 of the idempotency key, hex. */
     key: key(text()),
     fingerprint: text(),
-    /** Names one claim: a later claim of the same key has another. */
-    token: unique(text()),
-    /** Process that holds the claim. */
-    owner: text(),
-    /** When the claim of a silent owner may be taken over, epoch milliseconds of the clock of leases. */
-    lease_until_ms: whole(),
-    state: text<'pending' | 'done'>(),
-    status: nullable(whole()),
-    type: nullable(text()),
-    body: nullable(text()),
+    status: whole(),
+    type: text(),
+    body: text(),
     created_at: text(),
   }),
 

@@ -307,7 +307,7 @@ function writer(services: Services, check: CheckReply, telemetry: Telemetry) {
     const { state, res } = ctx;
     const { caller, request_id, now_ms } = state;
     const query = parseQuery(state.search);
-    const { answer, is_replay } = await once(ctx, endpoint, { query, body: sent }, async (claim) => {
+    const { answer, is_replay } = await once(ctx, endpoint, { query, body: sent }, async (call) => {
       const input = validInput(endpoint, paramsOf(endpoint, ctx), query, sent);
       const price = endpoint.price(input);
       await refuseOverCap(services, price, state);
@@ -321,7 +321,7 @@ function writer(services: Services, check: CheckReply, telemetry: Telemetry) {
         const body = endpoint.answers_secret ? secrets.encrypt(text) : text;
         return { status: endpoint.status, type: made.type ?? JSON_TYPE, body, text };
       };
-      const stored = await records.write(caller.business_id, charge, claim, now_ms, work);
+      const stored = await records.write(caller.business_id, charge, call, now_ms, work);
       if (stored === 'over_cap' || stored === 'over_key_cap') throw spendCapExceeded(stored, now_ms);
       state.credits_charged = charge?.credits ?? null;
       return { ...stored, body: stored.text };

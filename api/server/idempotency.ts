@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { StoredAnswer } from '../billing/idempotency.ts';
+import { AnsweredBefore, type KeyedCall, type StoredAnswer } from '../billing/idempotency.ts';
 import { ApiError } from '../http/errors.ts';
 import { yieldToEventLoop } from '../http/event-loop.ts';
 import { canonical } from '../http/reply.ts';
@@ -27,67 +27,64 @@ interface Request {
 }
 
 /**
- * Makes the answer of a call, or finds it when a call with the same Idempotency-Key has made it. `make` gets the claim on the key,
- * which it ends with its transaction; null: the call has no key.
+ * Makes the answer of a call, or finds it when a call with the same Idempotency-Key has made it. `make` gets the call under its key,
+ * whose answer it keeps in its transaction; null: the call has no key.
  */
 export type Once = (
   ctx: Context<CallState>,
   endpoint: WriteEndpoint,
   request: Request,
-  make: (claim: string | null) => Promise<StoredAnswer>,
+  make: (call: KeyedCall | null) => Promise<StoredAnswer>,
 ) => Promise<{ readonly answer: StoredAnswer; readonly is_replay: boolean }>;
 
 /**
- * Idempotency keys over the records. Keys in flight in this process are refused from memory, at once, because the
- * records may be busy with that very request. Throws `idempotency_key_in_progress`, and
+ * Idempotency keys over the records. Keys in flight in this process are refused from memory, at once; one that is in flight in another
+ * process waits for its transaction, and is answered as that was. Throws `idempotency_key_in_progress`, and
  * `invalid_idempotency_key` for a malformed key or one that was used with a different request.
  */
 export function idempotency({ records, secrets }: Pick<Services, 'records' | 'secrets'>, telemetry: Telemetry): Once {
   const inFlight = new Set<string>();
-  const inProgress = () =>
-    new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
 
-  /** Ends the claim of a call that failed: a refusal that would come again is stored, anything else releases the key. */
-  const endClaim = async (claim: string, error: ApiError, state: State): Promise<void> => {
+  /** Keeps a refusal that would come again. */
+  const keepRefusal = async (call: KeyedCall, error: ApiError, state: State): Promise<void> => {
+    if (!KEPT_REFUSALS.includes(error.status)) return;
     try {
-      if (KEPT_REFUSALS.includes(error.status)) await records.storeRefusal(claim, errorAnswer(error, state));
-      else await records.releaseClaim(claim);
+      await records.keepRefusal(call, errorAnswer(error, state));
     } catch (lost) {
-      telemetry.failed(state.request_id, lost); // the claim runs out by itself
+      telemetry.failed(state.request_id, lost);
     }
   };
 
-  const claimKey = async (ctx: Context<CallState>, route: string, key: string, request: Request) => {
-    const { business_id } = ctx.state.caller;
-    const claim = await records.claim({ business_id, route, key, fingerprint: await fingerprint(request) });
-    if (claim.kind === 'in_progress') throw inProgress();
-    if (claim.kind === 'other_request')
+  const replay = async (call: KeyedCall) => {
+    const found = await records.answerOf(call);
+    if (found === null) return null;
+    if (found === 'other_request')
       throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
-    return claim;
+    // Answers that carry a secret are kept encrypted; refusals of the same endpoint are not.
+    const body = isEncrypted(found.body) ? secrets.decrypt(found.body) : found.body;
+    return { answer: { ...found, body }, is_replay: true };
   };
 
   return async (ctx, endpoint, request, make) => {
     const key = endpoint.idempotent ? keyOf(ctx) : null;
     if (key === null) return { answer: await make(null), is_replay: false };
+    const { business_id } = ctx.state.caller;
     const route = `${endpoint.method} ${endpoint.path}`;
-    const name = `${ctx.state.caller.business_id} ${route} ${key}`;
-    if (inFlight.has(name)) throw inProgress();
+    const name = `${business_id} ${route} ${key}`;
+    if (inFlight.has(name))
+      throw new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
     inFlight.add(name);
     try {
-      const claim = await claimKey(ctx, route, key, request);
-      if (claim.kind === 'replay') {
-        const { body } = claim.answer;
-        // Answers that carry a secret are kept encrypted; refusals of the same endpoint are not.
-        return {
-          answer: { ...claim.answer, body: isEncrypted(body) ? secrets.decrypt(body) : body },
-          is_replay: true,
-        };
-      }
+      const call = { business_id, route, key, fingerprint: await fingerprint(request) };
+      const before = await replay(call);
+      if (before !== null) return before;
       try {
-        return { answer: await make(claim.token), is_replay: false };
+        return { answer: await make(call), is_replay: false };
       } catch (thrown) {
+        const meanwhile = thrown instanceof AnsweredBefore ? await replay(call) : null;
+        if (meanwhile !== null) return meanwhile;
         const error = asApiError(thrown);
-        await endClaim(claim.token, error, ctx.state);
+        await keepRefusal(call, error, ctx.state);
         throw error;
       }
     } finally {

@@ -247,35 +247,6 @@ test.serial('a command that holds the lock of the records for a moment costs no 
   t.deepEqual(await rowsOf(service), [6, 1]);
 });
 
-test.serial(
-  'a write that found the records locked after its key was claimed is made once, with the same key, soon after',
-  async (t) => {
-    let lockNext = false;
-    const locks: Promise<() => Promise<void>>[] = [];
-    const service: RunningService = await start(t, {
-      records: (records) => ({
-        ...records,
-        claim: async (request) => {
-          const claim = await records.claim(request);
-          if (lockNext) locks.push(lock(service));
-          lockNext = false;
-          await Promise.all(locks);
-          return claim;
-        },
-      }),
-    });
-    const keyed = { ...UPLOAD, headers: { ...UPLOAD.headers, 'Idempotency-Key': 'upload 1' } };
-    lockNext = true;
-    t.is((await service.call(LOCATIONS, keyed)).status, 503);
-    t.deepEqual(await rowsOf(service), [0, 0]);
-    await (await locks[0])?.();
-    t.true(await recovers(service, LOCATIONS, keyed));
-    const replay = await service.call(LOCATIONS, keyed);
-    t.deepEqual([replay.status, replay.headers.get('Idempotent-Replay')], [200, 'true']);
-    t.deepEqual(await rowsOf(service), [1, 1]);
-  },
-);
-
 const LONG_MS = 60_000;
 
 /** Services over an empty root, and a log that is kept. */

@@ -275,9 +275,6 @@ if (hasPostgres) {
         });
       t.is(await cutAfter(write), ANSWER);
       t.is(runs, 1);
-      proxy.commits_seen = 0;
-      const claim = { business_id, route: 'POST /', key: `key ${n}`, fingerprint: '' };
-      t.is((await cutAfter(() => records.claim(claim))).kind, 'claimed');
     }
     t.is(await usedBy(records, tenant), 1 + 5 * (3 + 9));
     const { rows, faults } = await verifyLedger(records.reader);
