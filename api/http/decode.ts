@@ -15,8 +15,8 @@ export type Parameter<Out> = z.ZodType<Out, string | undefined>;
 
 /** What the documentation says about a parameter. */
 interface Documented {
-  readonly description?: string;
-  readonly unit?: string;
+  readonly description?: string | undefined;
+  readonly unit?: string | undefined;
 }
 
 interface NumberLimits extends Documented {
@@ -44,26 +44,24 @@ export function shown(text: string): string {
 
 /** Required latitude, -90 to 90. */
 export function latitudeQuery(description = 'Latitude of the point, WGS84.'): Parameter<number> {
-  return numberQuery({ min: -90, max: 90, required: true, description, unit: 'deg' });
+  return numberParameter('number', { min: -90, max: 90, description, unit: 'deg' }, { required: true });
 }
 
 /** Required longitude, -180 to 180. */
 export function longitudeQuery(description = 'Longitude of the point, WGS84.'): Parameter<number> {
-  return numberQuery({ min: -180, max: 180, required: true, description, unit: 'deg' });
+  return numberParameter('number', { min: -180, max: 180, description, unit: 'deg' }, { required: true });
 }
 
-/** Number within limits; absent: the default, a refusal when `required`, else null. */
-export function numberQuery(limits: NumberLimits & (Default<number> | Required)): Parameter<number>;
+/** Number within limits; absent: the default, or null. */
+export function numberQuery(limits: NumberLimits & Default<number>): Parameter<number>;
 export function numberQuery(limits: NumberLimits): Parameter<number | null>;
-export function numberQuery(limits: NumberLimits & Partial<Default<number> & Required>): Parameter<number | null> {
-  return numberParameter('number', limits);
+export function numberQuery(limits: NumberLimits & Partial<Default<number>>): Parameter<number | null> {
+  return numberParameter<number | null>('number', limits, { default: limits.default ?? null });
 }
 
-/** Whole number within limits (`24.0` is whole); absent: the default, a refusal when `required`, else null. */
-export function integerQuery(limits: NumberLimits & (Default<number> | Required)): Parameter<number>;
-export function integerQuery(limits: NumberLimits): Parameter<number | null>;
-export function integerQuery(limits: NumberLimits & Partial<Default<number> & Required>): Parameter<number | null> {
-  return numberParameter('whole number', limits);
+/** Whole number within limits (`24.0` is whole); absent: the default. */
+export function integerQuery(limits: NumberLimits & Default<number>): Parameter<number> {
+  return numberParameter('whole number', limits, limits);
 }
 
 /** How far around a point: above 0, up to a limit, km. */
@@ -72,20 +70,16 @@ export function radiusQuery(limits: Default<number> & { max: number; description
 }
 
 /** Number that is moved to the nearest limit instead of refused; absent: the default. */
-export function clampedQuery(limits: NumberLimits & Default<number>): Parameter<number> {
+export function clampedQuery({ description, ...limits }: NumberLimits & Default<number>): Parameter<number> {
+  const { min, max } = limits;
   return parameter({
     ...limits,
-    description: [
-      limits.description,
-      `Below ${limits.min} it counts as ${limits.min}, above ${limits.max} as ${limits.max}.`,
-    ]
-      .filter((part) => part !== undefined)
-      .join(' '),
-    expected: `a number, taken as ${limits.min} to ${limits.max}`,
+    description: `${description} Below ${min} it counts as ${min}, above ${max} as ${max}.`,
+    expected: `a number, taken as ${min} to ${max}`,
     schema: { type: 'number', default: limits.default },
     read: (text) => {
       const value = decimal(text);
-      return value === null ? undefined : Math.min(limits.max, Math.max(limits.min, value));
+      return value === null ? undefined : Math.min(max, Math.max(min, value));
     },
   });
 }
@@ -99,11 +93,10 @@ export function dateQuery(options: Documented & Partial<Required> = {}): Paramet
 }
 
 /** Month `YYYY-MM`; absent: null. */
-export function monthQuery(options: Documented = {}): Parameter<string | null> {
+export function monthQuery(options: Documented): Parameter<string | null> {
   const month = /^\d{4}-(0[1-9]|1[0-2])$/;
-  return optional(options, 'a month YYYY-MM', { type: 'string', pattern: month.source }, (text) =>
-    month.test(text) ? text : undefined,
-  );
+  const schema = { type: 'string', pattern: month.source };
+  return optional(options, 'a month YYYY-MM', schema, (text) => (month.test(text) ? text : undefined));
 }
 
 /** `true` or `false`, nothing else; absent: the default. */
@@ -167,28 +160,29 @@ export function textQuery({ max, ...options }: Documented & { readonly max: numb
 }
 
 /** `minLon,minLat,maxLon,maxLat`, each minimum below its maximum; absent: null. Not clipped to any region. */
-export function bboxQuery(options: Documented = {}): Parameter<Bbox | null> {
-  const documented = { description: 'Region as minLon,minLat,maxLon,maxLat; not together with state.', ...options };
+export function bboxQuery(): Parameter<Bbox | null> {
+  const description = 'Region as minLon,minLat,maxLon,maxLat; not together with state.';
   const expected = 'minLon,minLat,maxLon,maxLat with each minimum below its maximum';
-  return optional<Bbox>(documented, expected, { type: 'string', example: '-103.5,31.2,-94.1,37.2' }, (text) => {
+  return optional<Bbox>({ description }, expected, { type: 'string', example: '-103.5,31.2,-94.1,37.2' }, (text) => {
     const box = parseBbox(text);
     return typeof box === 'string' ? undefined : box;
   });
 }
 
 /** Two-letter USPS code of a state, district or territory; absent: null. */
-export function stateQuery(options: Documented = {}): Parameter<string | null> {
-  const documented = { description: 'Region as the USPS code of a state; not together with bbox.', ...options };
+export function stateQuery(): Parameter<string | null> {
+  const description = 'Region as the USPS code of a state; not together with bbox.';
   const schema = { type: 'string', pattern: '^[A-Z]{2}$', example: 'OK' };
-  return optional<string>(documented, 'a two-letter USPS state code', schema, (text) =>
+  return optional<string>({ description }, 'a two-letter USPS state code', schema, (text) =>
     isStateCode(text) ? text : undefined,
   );
 }
 
 /** Cursor of a page: an id or an operation name as `next_cursor` gave it; absent: null. The route checks that it is known. */
-export function cursorQuery(options: Documented = {}): Parameter<string | null> {
-  const documented = { description: 'next_cursor of the previous page.', ...options };
-  return optional(documented, 'the next_cursor of an earlier page', { type: 'string' }, (text) =>
+export function cursorQuery({
+  description = 'next_cursor of the previous page.',
+}: Documented = {}): Parameter<string | null> {
+  return optional({ description }, 'the next_cursor of an earlier page', { type: 'string' }, (text) =>
     /^[A-Za-z0-9_.:-]{1,128}$/.test(text) ? text : undefined,
   );
 }
@@ -265,13 +259,14 @@ function documented({ description, unit }: Documented): Documented {
   return { ...(description === undefined ? {} : { description }), ...(unit === undefined ? {} : { unit }) };
 }
 
-function numberParameter(
+function numberParameter<Out extends number | null>(
   kind: 'number' | 'whole number',
-  limits: NumberLimits & Partial<Default<number> & Required>,
-): Parameter<number | null> {
-  const { min, max, exclusiveMin = false } = limits;
-  return parameter<number | null>({
-    ...limits,
+  limits: NumberLimits & Partial<Default<number>>,
+  absent: Required | Default<Out>,
+): Parameter<number | Out> {
+  const { min, max, exclusiveMin = false, description, unit } = limits;
+  return parameter<number | Out>({
+    ...{ description, unit, ...absent },
     expected: exclusiveMin ? `a ${kind} above ${min}, up to ${max}` : `a ${kind} from ${min} to ${max}`,
     schema: {
       type: kind === 'number' ? 'number' : 'integer',
@@ -279,7 +274,6 @@ function numberParameter(
       maximum: max,
       ...(limits.default === undefined ? {} : { default: limits.default }),
     },
-    default: limits.default ?? null,
     read: (text) => {
       const value = decimal(text);
       if (value === null || value > max || value < min || (exclusiveMin && value === min)) return undefined;

@@ -101,7 +101,7 @@ const CASES: Readonly<Record<string, Case>> = {
     refused: ['2026-02-29', '2026-2-3', '20260203', '2026-13-01', '2026-01-01T00:00:00Z', ''],
   },
   'a month YYYY-MM': {
-    parameter: monthQuery(),
+    parameter: monthQuery({}),
     absent: null,
     taken: { '2026-12': '2026-12' },
     refused: ['2026-13', '2026-00', '2026-1', '2026-01-01'],
