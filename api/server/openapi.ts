@@ -295,7 +295,9 @@ function fileOperations(errors: answers.ErrorResponses): Readonly<Record<string,
     types: readonly string[],
     ...refusals: readonly ErrorCode[]
   ): ZodOpenApiOperationObject => {
-    const content = Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' as const, format: 'binary' } }]));
+    const content = Object.fromEntries(
+      types.map((type) => [type, { schema: { type: 'string' as const, format: 'binary' } }]),
+    );
     const headers = (...more: readonly string[]) =>
       answers.headersOf('ETag', 'Accept-Ranges', 'X-Data-Source', ...more);
     const codes = ['precondition_failed', 'range_not_satisfiable', 'internal_error', 'not_found', ...refusals] as const;

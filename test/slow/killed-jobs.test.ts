@@ -39,7 +39,7 @@ async function acceptAll({ records, queue }: Services, count = JOBS): Promise<re
   const ids: string[] = [];
   for (let k = 0; k < count; k++) {
     const params = { lat: isBad(k) ? -35 : 35, lon: -97, ...RANGE };
-    const charge = { ...PRICE, business_id: key.business_id, key_id: key.id, at_ms: NOW_MS };
+    const charge = { ...PRICE, request_id: `req_${k}`, business_id: key.business_id, key_id: key.id, at_ms: NOW_MS };
     await records.write(key.business_id, charge, null, NOW_MS, async (writer) => {
       ids.push(await acceptJob(writer, queue, { kind: 'report', params, caller, price: PRICE }));
       return { status: 202, type: 'application/json', body: '{}' };

@@ -247,6 +247,7 @@ async function charged({ json, config }: Operator): Promise<void> {
   const { business_id, id } = await json('key', 'create', 'acme', '--live');
   await within(config, (records) =>
     records.charge({
+      request_id: 'req_1',
       business_id: String(business_id),
       key_id: String(id),
       operation: 'hail.current',

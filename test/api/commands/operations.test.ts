@@ -27,6 +27,7 @@ async function used({ json, config, path }: Operator): Promise<string> {
   const records = await openRecords(config);
   const at = new Date(config.now_ms).toISOString();
   await records.charge({
+    request_id: 'req_1',
     business_id: String(business_id),
     key_id: String(id),
     operation: 'hail.current',
@@ -152,10 +153,11 @@ test.serial(
     const { id: key_id, business_id, key } = await source.json('key', 'create', 'acme', '--live');
     const records = await openRecords(source.config);
     const common = { business_id: String(business_id), key_id: String(key_id), at_ms: source.config.now_ms };
-    const charge = { ...common, operation: 'x', credits: 3, count: 1 };
+    let charges = 0;
+    const newCharge = () => ({ ...common, request_id: `req_${charges++}`, operation: 'x', credits: 3, count: 1 });
     let charging = true;
     const load = (async () => {
-      while (charging) await Promise.all(Array.from({ length: 20 }, () => records.charge(charge)));
+      while (charging) await Promise.all(Array.from({ length: 20 }, () => records.charge(newCharge())));
     })();
     writeFileSync(source.path('records/master.key'), 'key', { mode: 0o600 });
     await source.json('backup', source.path('copy'));
@@ -172,7 +174,7 @@ test.serial(
     t.is((await copy.run('usage', 'verify')).code, 0);
     const copied = await openRecords(copy.config);
     t.is((await copied.authenticate(String(key), copy.config.now_ms))?.key_id, String(key_id));
-    t.is(await copied.charge(charge), 'charged');
+    t.is(await copied.charge(newCharge()), 'charged');
     await copied.close();
   },
 );

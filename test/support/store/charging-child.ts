@@ -18,7 +18,7 @@ async function chargeOn(): Promise<never> {
   for (;;) {
     const n = next++;
     const operation = `round-${round}-${n}`;
-    const charge = { business_id, key_id, operation, credits: 3, count: 1, at_ms: Date.now() };
+    const charge = { request_id: operation, business_id, key_id, operation, credits: 3, count: 1, at_ms: Date.now() };
     if (n % 10 === 0)
       await records.write(business_id, charge, null, Date.now(), async ({ rows }) => {
         await rows.insertInto('probes').values({ name: operation, at: '' }).execute();
