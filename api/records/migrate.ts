@@ -9,7 +9,7 @@ import {
 import { type Migration, Migrator } from 'kysely/migration';
 import type { Store } from './database.ts';
 import { CommitFailed, isOutage, LockNotGiven } from './errors.ts';
-import { ALL_TABLES, type Column, type Database, isOwned, type Table, type TableName } from './schema.ts';
+import { ALL_TABLES, type Column, type Database, isOwned, type TableName } from './schema.ts';
 
 /** How long one process waits for another that makes the tables. */
 const MIGRATION_WAIT_MS = 60_000;
@@ -37,20 +37,7 @@ const UNCHECKED: readonly TableName[] = ['periods', 'ledger', 'usage', 'cursors'
 
 /** Every change of the tables, by its name. */
 function migrations(kind: Store['kind']): Record<string, Migration> {
-  return {
-    '001-baseline': { up: (db) => makeTables(db, kind, ALL_TABLES) },
-    // Claims were rows of their own; answers are replayed for a day only.
-    '002-answers-without-claims': {
-      up: async (db) => {
-        await db.schema.dropTable('idempotency').execute();
-        await makeTables(
-          db,
-          kind,
-          ALL_TABLES.filter(({ name }) => name === 'idempotency'),
-        );
-      },
-    },
-  };
+  return { '001-baseline': { up: (db) => makeTables(db, kind) } };
 }
 
 /**
@@ -102,8 +89,8 @@ async function lockSchema(rows: Transaction<Database>): Promise<string> {
   return found.name;
 }
 
-async function makeTables(db: Kysely<unknown>, kind: Store['kind'], tables: readonly Table[]): Promise<void> {
-  for (const definition of tables) {
+async function makeTables(db: Kysely<unknown>, kind: Store['kind']): Promise<void> {
+  for (const definition of ALL_TABLES) {
     const { name, columns, indexes } = definition;
     let table: CreateTableBuilder<string, string> = db.schema.createTable(name);
     for (const [column, { type, nullable, unique }] of Object.entries(columns))
