@@ -132,8 +132,7 @@ export function keyCapsSuite(test: Register): void {
     t.is(await records.charge(charge), 'charged');
     const answer = { status: 200, type: 'application/json', body: '{}' };
     const { business_id } = tenant.caller;
-    const write = () =>
-      records.write(business_id, chargeOf(tenant, 15, world), null, world.now_ms, async () => answer);
+    const write = () => records.write(business_id, chargeOf(tenant, 15, world), null, world.now_ms, async () => answer);
     t.is(await write(), 'over_key_cap');
     t.is(await usedBy(records, tenant), 15);
     await records.transaction((rows) => refundVisibly(rows, charge, 'its job failed'));
