@@ -103,11 +103,14 @@ export function watchPartsOf(
   { now, published = () => [] }: { readonly now: () => number; readonly published?: () => readonly MadeScan[] },
 ): Omit<WatchParts, 'catalog'> & { readonly queue: Queue } {
   const engine = {
-    rows: async (_: string, [, scan_ms]: readonly unknown[]) =>
-      rowsOf(published().filter((scan) => timeOf(scan) === scan_ms)).map((row) => ({
-        ...row,
-        size_mm: row.estimated_size_mm,
-      })),
+    columns: async (_: string, [, scan_ms]: readonly unknown[]) => {
+      const rows = rowsOf(published().filter((scan) => timeOf(scan) === scan_ms));
+      const column = (name: keyof (typeof rows)[number]) => rows.map((row) => row[name]);
+      return {
+        ...{ lat: column('lat'), lon: column('lon'), size_mm: column('estimated_size_mm') },
+        ...{ confidence: column('confidence'), track_id: column('track_id') },
+      };
+    },
   } as unknown as Engine;
   return {
     live,
