@@ -18,13 +18,14 @@ export interface FailedAttempt {
   readonly status_code: number | null;
   /** What the answer asked for. */
   readonly retry_after_ms: number | null;
-  /** From the beginning of the first attempt to the end of this one, on the monotonic clock; null: not known. */
-  readonly since_first_ms: number | null;
+  /** From the beginning of the first attempt to the end of this one. */
+  readonly since_first_ms: number;
 }
 
 /**
  * How long to wait from the end of a failed attempt to the next, milliseconds; null: there is none. The waits double, and a
- * busy receiver may ask for longer ones. Where the time since the first attempt is not known, their number alone ends them. `time_scale` shortens waits alone, for trials: the window stays an hour.
+ * busy receiver may ask for longer ones: all five together are shorter than the hour, which ends only what a service that did not
+ * run sends late. `time_scale` shortens waits alone, for trials: the window stays an hour.
  */
 export function retryWait(
   { attempt, status_code, retry_after_ms, since_first_ms }: FailedAttempt,
@@ -34,7 +35,7 @@ export function retryWait(
   const usual_ms = FIRST_WAIT_MS * 2 ** (attempt - 1);
   const asked_ms = status_code !== null && BUSY.includes(status_code) ? (retry_after_ms ?? 0) : 0;
   const wait_ms = Math.min(Math.max(usual_ms, asked_ms), LONGEST_WAIT_MS) * time_scale;
-  return since_first_ms === null || since_first_ms + wait_ms <= WINDOW_MS ? wait_ms : null;
+  return since_first_ms + wait_ms <= WINDOW_MS ? wait_ms : null;
 }
 
 /** True for the statuses of a delivery that was taken. */
