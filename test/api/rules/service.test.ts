@@ -62,11 +62,6 @@ test('a retry that would come more than an hour after the first attempt is not m
   t.is(retryWait({ ...late, since_first_ms: 3_000_001 }), null);
 });
 
-test('where nobody knows how long ago the first attempt was, the number of attempts alone ends the retries', (t) => {
-  const waits = [1, 2, 3, 4, 5, 6].map((attempt) => retryWait({ ...FAILED, attempt }));
-  t.deepEqual(waits, [10_000, 20_000, 40_000, 80_000, 160_000, null]);
-});
-
 test('a scale shortens the waits, not the hour', (t) => {
   t.is(retryWait({ ...FAILED, attempt: 3 }, 0.01), 400);
   t.is(retryWait({ ...FAILED, attempt: 3, since_first_ms: 3_000_000 }, 0.01), 400);
