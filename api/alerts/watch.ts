@@ -8,7 +8,7 @@ import type { Catalog, Edition } from '../published/catalog.ts';
 import type { Engine } from '../published/duckdb.ts';
 import type { Live } from '../published/live.ts';
 import { readScanCoverage, type ScanCoverage } from '../queries/scan-coverage.ts';
-import { liveDetections, readDetections } from '../queries/scan-detections.ts';
+import { liveDetections, readDetections, type ScanDetections } from '../queries/scan-detections.ts';
 import { LockNotGiven } from '../records/errors.ts';
 import { persistently } from '../records/persistently.ts';
 import type { Queue } from '../records/tasks.ts';
@@ -112,11 +112,22 @@ export function createWatch(
       const on_time = isLive && now() - scan_ms <= LATE_AFTER_MS;
       if (isLive && !on_time) log.warn({ scan_id }, 'Scan:Match:Late');
       const paths = () => edition.paths('detections', [listed.date]);
-      const hail = isLive ? inLive(scan_ms) : await readDetections(parts.engine, paths(), scan_ms);
+      const hail = isLive ? inLive(scan_ms) : await olderDetections(scan_id, paths());
+      if (hail === null) continue;
       const scan = { scan_id, scan_ms, on_time, data_source, hail };
       await matchOne(places, scan, () => coverageOf(edition, listed), forget_before);
     }
   };
+
+  /** Null after a failure: the scan stays unmatched until the next edition, and holds up no other. */
+  async function olderDetections(scan_id: string, paths: readonly string[]): Promise<ScanDetections | null> {
+    try {
+      return await readDetections(parts.engine, paths, scanTime(scan_id));
+    } catch (error) {
+      log.error({ scan_id, err: error }, 'Scan:Detections:Failed');
+      return null;
+    }
+  }
 
   /** Null after a failure: a scan without coverage still raises alerts, but resolves none. */
   async function coverageOf(edition: Edition, { scan_id, archive }: ListedScan): Promise<ScanCoverage | null> {

@@ -67,20 +67,22 @@ async function sweep({ records }: DeliveryParts, log: Logger): Promise<void> {
 }
 
 /** Makes the attempt of a task, unless it was made before or the message is dropped or deleted. */
-export async function deliverMessage(parts: DeliveryParts, { payload }: Pick<Task, 'payload'>): Promise<void> {
-  const { push_id: message_id, attempt } = MessageTask.parse(payload);
+export async function deliverMessage(parts: DeliveryParts, task: Pick<Task, 'payload'>): Promise<void> {
+  const { push_id: message_id, attempt } = MessageTask.parse(task.payload);
   const { records, secrets, webhookClient, queue } = parts;
   const message = await persistently(READING_MS, () => findMessage(records.reader, message_id));
   if (message === null || message.state !== 'pending' || message.attempts !== attempt - 1) return;
   const { receiver_id } = message;
   const receiver = await persistently(READING_MS, () => findReceiver(records.reader, receiver_id));
   if (receiver?.status !== 'active') {
-    await records.transaction(async (rows) => {
+    const now = await records.transaction(async (rows) => {
       // The message was written while its receiver was being paused or deleted; the receiver may be active again.
-      const now = await findReceiver(rows, receiver_id, records.store.forUpdate);
-      if (now === null) await deleteMessages(rows, receiver_id);
-      else if (now.status !== 'active') await dropMessages(rows, receiver_id);
+      const locked = await findReceiver(rows, receiver_id, records.store.forUpdate);
+      if (locked === null) await deleteMessages(rows, receiver_id);
+      else if (locked.status !== 'active') await dropMessages(rows, receiver_id);
+      return locked;
     });
+    if (now?.status === 'active') await deliverMessage(parts, task);
     return;
   }
   const { url } = receiver;

@@ -55,14 +55,17 @@ export async function insertRedelivery(
     .execute();
 }
 
-/** Drops the unfinished messages of a receiver. */
+/**
+ * Drops the unfinished messages of a receiver. A statement that waits for a lock does not see what its holder adds: it is repeated
+ * until it finds nothing more.
+ */
 export async function dropMessages(rows: Transaction<Database>, receiver_id: string): Promise<void> {
-  await rows
+  const unfinished = rows
     .updateTable('messages')
     .set({ state: 'dropped', next_at: null })
     .where('receiver_id', '=', receiver_id)
-    .where('state', 'in', UNFINISHED)
-    .execute();
+    .where('state', 'in', UNFINISHED);
+  while ((await unfinished.executeTakeFirstOrThrow()).numUpdatedRows > 0n);
 }
 
 /** Writes the result of an attempt to its message, unless another process has recorded that attempt. */
@@ -112,9 +115,10 @@ export async function releaseWaiting(
   for (const message of released) await addMessageTask(rows, queue, message, at_ms);
 }
 
-/** Deletes the messages and attempts of a receiver that is being deleted. */
+/** Deletes the messages and attempts of a receiver that is being deleted, as `dropMessages` drops them. */
 export async function deleteMessages(rows: Transaction<Database>, receiver_id: string): Promise<void> {
-  await rows.deleteFrom('messages').where('receiver_id', '=', receiver_id).execute();
+  const messages = rows.deleteFrom('messages').where('receiver_id', '=', receiver_id);
+  while ((await messages.executeTakeFirstOrThrow()).numDeletedRows > 0n);
   await rows.deleteFrom('attempts').where('receiver_id', '=', receiver_id).execute();
 }
 

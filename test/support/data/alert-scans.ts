@@ -22,6 +22,8 @@ export type Hail = readonly [lat: number, lon: number, mm: number];
 export interface MadeScan {
   readonly minute: number;
   readonly hail?: readonly Hail[];
+  /** Its detections cannot be read from the tables. */
+  readonly is_damaged?: boolean;
   readonly covered?: boolean | 'unknown' | 'broken';
 }
 
@@ -104,7 +106,9 @@ export function watchPartsOf(
 ): Omit<WatchParts, 'catalog'> & { readonly queue: Queue } {
   const engine = {
     columns: async (_: string, [, scan_ms]: readonly unknown[]) => {
-      const rows = rowsOf(published().filter((scan) => timeOf(scan) === scan_ms));
+      const found = published().filter((scan) => timeOf(scan) === scan_ms);
+      if (found.some((scan) => scan.is_damaged)) throw new Error('the file is damaged');
+      const rows = rowsOf(found);
       const column = (name: keyof (typeof rows)[number]) => rows.map((row) => row[name]);
       return {
         ...{ lat: column('lat'), lon: column('lon'), size_mm: column('estimated_size_mm') },

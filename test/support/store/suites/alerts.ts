@@ -208,6 +208,16 @@ export function alertsSuite(test: Register): void {
     await isToldOnce(t, records);
   });
 
+  test('an older scan whose detections cannot be read holds up no other', async (t, world) => {
+    const { records, publish, restart } = await watched(world);
+    await publish(...hail(2));
+    await restart();
+    const damaged = { minute: 4, hail: HAIL, is_damaged: true };
+    await publish(damaged, ...everyTwo(6, 20).flatMap((minute) => hail(minute)), ...clear(52), ...clear(180));
+    t.deepEqual(await alertsOf(records), [{ status: 'resolved', triggered: 2, seen: 20, resolved: 50, mm: 40 }]);
+    await isToldOnce(t, records);
+  });
+
   test('a subscription that is paused, changed or deleted closes its alert, and nobody is told', async (t, world) => {
     const { records, publish, business, subscription_id: id } = await watched(world);
     const writing = <R>(work: (writer: Parameters<typeof deleteSubscription>[0]) => Promise<R>) =>
