@@ -2,7 +2,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../records/audit.ts';
 import type { Database } from '../records/schema.ts';
-import { newKeyText } from './key-text.ts';
+import { newKeyText } from './keyring.ts';
 
 /** How long a key that was rotated keeps opening. */
 export const ROTATION_GRACE_MS = 30 * 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
-import type { KeyKind } from '../accounts/key-text.ts';
+import type { KeyKind } from '../accounts/keyring.ts';
 import {
   createKey,
   findKey,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { withoutSecrets } from '../accounts/key-text.ts';
+import { withoutSecrets } from '../accounts/keyring.ts';
 import type { StoredAnswer } from '../billing/idempotency.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Metrics } from '../http/metrics.ts';

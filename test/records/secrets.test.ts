@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
-import { newKeyText, parseKeyText, withoutSecrets } from '../../api/accounts/key-text.ts';
+import { newKeyText, parseKeyText, withoutSecrets } from '../../api/accounts/keyring.ts';
 import { effectiveCap } from '../../api/accounts/plans.ts';
 import { isScope } from '../../api/accounts/scopes.ts';
 import { openRecords, type Records } from '../../api/billing/records.ts';
