@@ -137,6 +137,19 @@ test('an hour that was decoded is not fetched again, a new one is', async (t) =>
   t.true(server.asked.some((url) => /t19z\.wrfsfcf03\.grib2$/.test(url)));
 });
 
+test('hours that the newest run lacks come from the one before it, and every row names its own', async (t) => {
+  const server = await startWebServer(t);
+  serveRun(server, RUN, [1, 2]);
+  serveRun(server, RUN - MS_PER_HOUR, [1, 2, 3, 4]);
+  const root = await opened(t);
+  await (await feedOf(server).poll(NOW)).publish(root);
+  const rows = await forecastOf(root);
+  const runsAt = (valid_time: number) =>
+    new Set(rows.filter((row) => row.valid_time === valid_time).map(({ run_time }) => run_time));
+  t.deepEqual(runsAt(RUN + 2 * MS_PER_HOUR), new Set([RUN]));
+  t.deepEqual(runsAt(RUN + 3 * MS_PER_HOUR), new Set([RUN - MS_PER_HOUR]));
+});
+
 test('runs that stopped coming are published with their old time, and the feed does not count as read', async (t) => {
   const server = await startWebServer(t);
   const old = Date.parse('2026-05-01T12:00:00Z');
@@ -148,6 +161,19 @@ test('runs that stopped coming are published with their old time, and the feed d
   const { failure } = await (await feed.poll(NOW)).publish(root);
   t.regex(failure ?? '', /newest run is of 2026-05-01T12:00:00Z, expected one of the last 4 hours/);
   t.is((await forecastOf(root))[0]?.run_time, old);
+});
+
+test('an hour that is no GRIB costs itself only', async (t) => {
+  const server = await startWebServer(t);
+  serveRun(server, RUN, [1, 2, 3]);
+  const broken = [...server.answers.keys()].find((path) => path.endsWith('f03.grib2')) ?? '';
+  server.answers.set(broken, (_, response) => response.writeHead(200).end('<html>busy</html>'));
+  const root = await opened(t);
+  const feed = feedOf(server);
+  t.not((await (await feed.poll(NOW)).publish(root)).failure, null);
+  t.true((await forecastOf(root)).length > 0);
+  serveRun(server, RUN, [1, 2, 3]);
+  t.is((await (await feed.poll(NOW)).publish(root)).failure, null);
 });
 
 test('a folder in the layout of the bucket is read like the bucket, and names what it cannot use', async (t) => {
@@ -381,6 +407,11 @@ function ranges(...selectors: readonly FieldSelector[]) {
 
 const field = (name: string, ...levels: string[]): FieldSelector => ({ name, levels });
 
+test('a message ends where the next begins, the last one with the file', (t) => {
+  t.deepEqual(ranges(field('MXUPHL', '5000-2000 m above ground')), [[1000, 1500]]);
+  t.deepEqual(ranges(field('CAPE', '255-0 mb above ground')), [[4600, null]]);
+});
+
 test('fields that share a message share its bytes', (t) => {
   t.deepEqual(ranges(field('UGRD', '500 mb'), field('VGRD', '500 mb')), [[2200, 4000]]);
 });
@@ -482,6 +513,14 @@ async function reachOf(root: Root): Promise<number> {
 function files({ asked }: WebServer): string[] {
   return [...new Set(asked.filter((url) => url.endsWith('.grib2')))];
 }
+
+test('stored hours are read as they were written', async (t) => {
+  const root = await opened(t);
+  const hours = [...hoursOf(LONG_RUN, 48, 48), ...hoursOf(RUN, 1, 2)];
+  t.is(await readModelHours(root.path, silent), null);
+  await writeModelHours(root, 'hrrr', hours);
+  t.true(isDeepStrictEqual(await readModelHours(root.path, silent), { model: 'hrrr', hours }));
+});
 
 test('hours that are of no more use leave the disk', async (t) => {
   const root = await opened(t);

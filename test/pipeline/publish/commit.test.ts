@@ -1,11 +1,11 @@
 import fs, { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import { openEngine } from '../../../pipeline/duckdb.ts';
+import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import type { CompanionValues } from '../../../pipeline/grid.ts';
 import { deriveDate, expireReflectivity } from '../../../pipeline/publish/commit-dates.ts';
 import { compactDay, compactMonth } from '../../../pipeline/publish/compact.ts';
@@ -61,6 +61,26 @@ async function merged(t: ExecutionContext, ...files: readonly (readonly Partial<
   return rows.map((row) => ({ ...row, storm_date: DAY }));
 }
 
+test('the larger value of a pixel wins, with its time, confidence and companions', async (t) => {
+  const [row, ...more] = await merged(
+    t,
+    [{ max_mm: 20, max_time: at(0), confidence: 0.2, vil_kg_m2: 30 }],
+    [{ max_mm: 40, max_time: at(2), confidence: 0.7, vil_kg_m2: null }],
+    [{ max_mm: 30, max_time: at(4), confidence: 0.9, vil_kg_m2: 50 }],
+  );
+  t.deepEqual(more, []);
+  t.deepEqual([row?.max_mm, row?.max_time, row?.confidence, row?.vil_kg_m2], [40, at(2), 0.7, null]);
+});
+
+test('of equal values the earliest wins, in whatever order the files come', async (t) => {
+  const [early, late] = [
+    { max_mm: 40, max_time: at(2), confidence: 0.1 },
+    { max_mm: 40, max_time: at(8), confidence: 0.9 },
+  ];
+  t.is((await merged(t, [early], [late]))[0]?.confidence, 0.1);
+  t.is((await merged(t, [late], [early]))[0]?.confidence, 0.1);
+});
+
 test('times widen and counts add up; a stretch without a detection adds none', async (t) => {
   const [row] = await merged(
     t,
@@ -95,6 +115,15 @@ test('what was filled in between scans stays a row of its own, where it is more 
       [3, 15, true],
     ],
   );
+});
+
+test('adding up in steps gives what adding up at once gives', async (t) => {
+  const one = [{ max_mm: 20, max_time: at(0) }];
+  const two = [{ max_mm: 40, max_time: at(2), detection_scans: 4 }];
+  const three = [{ max_mm: 40, max_time: at(4), severe_scans: 2 }];
+  const atOnce = await merged(t, one, two, three);
+  t.deepEqual(await merged(t, await merged(t, one, two), three), atOnce);
+  t.deepEqual(await merged(t, one, await merged(t, two, three)), atOnce);
 });
 
 /** A scan of two by two pixels so many minutes into the day; sizes in tenths of a millimetre. */
@@ -239,6 +268,12 @@ for (const [title, changes, expected] of EDITS)
     t.deepEqual(brief(nextManifest(MANIFEST, { ...DATE, ...changes }, NOW_MS)), { ...SAME, ...expected });
   });
 
+test('the first manifest of a partition is commit 1 and holds what is added', (t) => {
+  const first = nextManifest(null, { ...DATE, add_scans: [scan('A')], changed_tables: ['cells'] }, NOW_MS);
+  t.deepEqual(brief(first), { ...brief(first), commit: 1, scans: ['A A a'], files: [], table_commits: { cells: 1 } });
+  t.is(first.committed_at, '2026-05-01T20:30:00Z');
+});
+
 test('rows came in with the commit, unless the edit says of which published rows it was made', (t) => {
   const brought = nextManifest(MANIFEST, DATE, NOW_MS);
   t.is(ingestedAt(brought), '2026-05-01T20:30:00Z');
@@ -307,6 +342,16 @@ const scanOf = (minute: number, held: readonly number[]) => ({
   storm_date: DAY,
   scan_time: DAY_MS + minute * 60_000,
   uncovered: held.map((index) => PATCHES[index] as UncoveredPatch),
+});
+
+test('what stays uncovered from scan to scan is one row, and a scan that covers it ends it', (t) => {
+  const [first, second] = PATCHES as [UncoveredPatch, UncoveredPatch];
+  const at = (minute: number) => DAY_MS + minute * 60_000;
+  t.deepEqual(uncoveredRows([scanOf(0, [0]), scanOf(2, [0, 1]), scanOf(4, [1]), scanOf(30, [0, 1])]), [
+    { storm_date: DAY, ...first, first_scan: at(0), last_scan: at(2), scans: 2 },
+    { storm_date: DAY, ...second, first_scan: at(2), last_scan: at(30), scans: 3 },
+    { storm_date: DAY, ...first, first_scan: at(30), last_scan: at(30), scans: 1 },
+  ]);
 });
 
 test('rows of scans that are published in pieces and joined are those of all scans at once, however they are cut', async (t) => {
@@ -402,6 +447,30 @@ function columnNotes(table: Table, instant_unit: string): object {
   );
 }
 
+test('DuckDB reads in a file that travelled alone what it holds, in which units, and that it is simulated', async (t) => {
+  const { root, manifest } = await published(t);
+  const file = manifest.files.find(({ table }) => table === 'detections')?.path as string;
+  const alone = join(await scratch(t, 'elsewhere'), 'detections.parquet');
+  await fs.mkdir(dirname(alone));
+  await fs.copyFile(join(root, file), alone);
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const notes = await engine.rows<{ key: string; value: string }>(
+    `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${alone}') ORDER BY key`,
+  );
+  t.deepEqual(
+    notes.map(({ key }) => key),
+    ['columns', 'hail_table', 'schema_version', 'source'],
+  );
+  t.is(notes[3]?.value, 'simulated');
+  t.like(JSON.parse(notes[0]?.value ?? ''), {
+    estimated_size_mm: {
+      unit: 'mm',
+      description: 'MRMS MESH of the pixel as NOAA publishes it; above 150 mm stored as 150.',
+    },
+  });
+});
+
 test('files of a month say that both provenances are in it, those of its dates say their own', async (t) => {
   const root = await scratch(t);
   await publish(root, await tinyScansBetween('23:50', '00:00'));
@@ -428,6 +497,33 @@ test('files of a month say that both provenances are in it, those of its dates s
   const { schema } = tableFromIPC(await fs.readFile(join(root, live.tracks)));
   t.is(schema.metadata.get('source'), 'mixed');
   t.deepEqual(await faultsOf(root), []);
+});
+
+test('hyparquet and DuckDB read the same detections', async (t) => {
+  const { root, manifest } = await published(t);
+  const paths = manifest.files.filter((file) => file.table === 'detections').map((file) => join(root, file.path));
+  const objects = await parquetReadObjects({ file: await asyncBufferFromFile(paths[0] as string), compressors });
+  const engine = await openEngine();
+  const rows = await readRows<Record<string, unknown>>(engine, detections, paths.slice(0, 1));
+  engine.close();
+  const plain = (row: Record<string, unknown>) =>
+    Object.values(row).map((value) =>
+      value instanceof Date ? value.getTime() : typeof value === 'bigint' ? Number(value) : value,
+    );
+  const dated = (row: Record<string, unknown>) => plain({ ...row, storm_date: Date.parse(String(row.storm_date)) });
+  t.deepEqual(objects.map(plain), rows.map(dated));
+});
+
+test('DuckDB reads the manifest of a date as one hive-partitioned table', async (t) => {
+  const { root, manifest } = await published(t);
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const files = manifest.files.filter((file) => file.table === 'detections');
+  const [found] = await engine.rows<{ rows: number; dates: number; date: string }>(
+    `SELECT count(*) AS rows, count(DISTINCT date) AS dates, min(date)::VARCHAR AS date
+     FROM read_parquet(${sqlList(files.map((file) => join(root, file.path)))}, hive_partitioning = true)`,
+  );
+  t.deepEqual(found, { rows: files.reduce((sum, file) => sum + file.rows, 0), dates: 1, date: HEADS_DATE });
 });
 
 test('the manifest says box, largest size and times of a file as they are', async (t) => {

@@ -71,6 +71,21 @@ for (const name of [
       if (!expires.startsWith('date:')) t.is(rows[index]?.expires_at, Date.parse(expires));
   });
 
+sharedTest('a warning of a file with relative times is in force for as long as the file says', (t) => {
+  const name = 'weather.gov_air-quality-alerts_active.json';
+  const text = withInstants(readFileSync(sharedData('warnings', 'alerts', name), 'utf8'), NOW);
+  const [warning] = readAlerts(Buffer.from(text), name, NOW).rows;
+  t.is(warning?.issued_at, NOW - 524_000);
+  t.is(warning?.expires_at, NOW + 1_755_000);
+});
+
+sharedTest('a real file whose times were never replaced sets its warnings aside', (t) => {
+  const name = 'weather.gov_air-quality-alerts_active.json';
+  const { rows, set_aside } = readAlerts(readFileSync(sharedData('warnings', 'alerts', name)), name, NOW);
+  t.is(rows.length, 0);
+  t.is(set_aside.length, 2);
+});
+
 test('an alert becomes a warning in our units, moving towards where the tag does not say', (t) => {
   t.deepEqual(only({ parameters: { tornadoDetection: ['POSSIBLE'] } }), {
     warning_id: 'urn:oid:1.001.1',
@@ -258,6 +273,17 @@ for (const [title, text] of [
 
 test('a collection without features is sound: there are no warnings', (t) => {
   t.deepEqual(readAlerts(alertFile(), 'x', NOW).rows, []);
+});
+
+test('whatever stands among the features, the sound warning beside it is kept', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.anything({ maxDepth: 3 }), { maxLength: 5 }), (junk) => {
+      const features = JSON.parse(JSON.stringify([...junk, alertFeature()]) ?? '[]') as unknown[];
+      const { rows } = readAlerts(alertFile(...features), 'x', NOW);
+      t.is(rows.length, 1);
+    }),
+    { numRuns: 200 },
+  );
 });
 
 test('whatever stands in one property, the warning is read or set aside, and never thrown', (t) => {

@@ -36,6 +36,13 @@ test('the same input twice is nothing to do and the same content', async (t) => 
   sameContent(t, await logicalContent(root), content);
 });
 
+test('the evening has storms, tracks and tiers on both sides of midnight', async (t) => {
+  const content = await contentOf(await aroundMidnight());
+  for (const date of ['2026-05-01', '2026-05-02'])
+    for (const table of ['detections', 'cells', 'tracks', 'day-max', 'swaths', 'event-days'])
+      t.true((content[`${date} ${table}`]?.length ?? 0) > 0, `${date} ${table}`);
+});
+
 test('a folder in two halves gives the content of the folder at once', async (t) => {
   const scans = await aroundMidnight();
   const content = await contentOf(scans);
@@ -57,6 +64,17 @@ test('scans that arrive one by one in reversed order give the content of the rig
   sameContent(t, await logicalContent(root), content);
 });
 
+test('scans published one by one give the content of scans published by the hour', async (t) => {
+  const scans = await aroundMidnight();
+  const content = await contentOf(scans);
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    for (const scan of scans) await session.ingest(scan.files);
+    await session.finishDates();
+  });
+  sameContent(t, await logicalContent(root), content);
+});
+
 for (const [title, number] of [
   ['first', 0],
   ['last before midnight', 2],
@@ -70,6 +88,18 @@ for (const [title, number] of [
     t.is(run.scans, 1);
     sameContent(t, await logicalContent(root), content);
   });
+
+test('new scans after a redo that ended with its date remember the scans before them', async (t) => {
+  const scans = await aroundMidnight();
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    for (const scan of scans.slice(0, 4)) await session.ingest(scan.files);
+  });
+  const anew = await packedAnew(t, scans[1]);
+  const run = await ingest(root, [anew, ...filesOf(scans.slice(4))]);
+  t.deepEqual([run.scans, run.redone], [scans.length - 4, 2]);
+  sameContent(t, await logicalContent(root), await contentOfFiles([...filesOf(scans), anew]));
+});
 
 test('a late companion makes its scan again and gives the content of the right order', async (t) => {
   const scans = await aroundMidnight();
@@ -98,6 +128,18 @@ test('a companion that comes before any scan of its date waits for the scan it b
   t.deepEqual([first.scans, first.unused], [0, companions.length]);
   t.is((await ingest(root, mesh === undefined ? [] : [mesh])).scans, 1);
   sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 1)));
+});
+
+test('files that come twice in one folder are duplicates and change nothing', async (t) => {
+  const scans = await aroundMidnight();
+  const content = await contentOf(scans);
+  const root = await scratch(t);
+  const from = await scratch(t, 'from');
+  await deliver(join(from, 'one'), filesOf(scans));
+  await deliver(join(from, 'two'), filesOf(scans));
+  const run = await ingest(root, (await listFolder(from)).files);
+  t.is(run.duplicates, filesOf(scans).length);
+  sameContent(t, await logicalContent(root), content);
 });
 
 test('two files of one time that say different things are named: the one that goes first by content is used, wherever they lie', async (t) => {
@@ -179,6 +221,18 @@ test('a late scan beyond a gap of 30 minutes touches nothing of the other stretc
   sameContent(t, await logicalContent(root), content);
 });
 
+test('a scan that bridges a gap joins the two stretches', async (t) => {
+  const early = await scansBetween('23:28', '23:34');
+  const bridge = await scansBetween('23:50', '23:54');
+  const later = await scansBetween('00:10', '00:14');
+  const { root } = await published(t, [...early, ...later]);
+  await ingest(root, bridge);
+  // What is filled in between two scans lies before the first scan of a file, and is no fault.
+  t.deepEqual(await faultsOf(root), []);
+  const content = await contentOf([...early, ...bridge, ...later]);
+  sameContent(t, await logicalContent(root), content);
+});
+
 test('segments of a finished hour are joined; those of the hour of the newest scan are left alone', async (t) => {
   const scans = await aroundMidnight();
   const settings = { each_scan: true, storm_day_start_hour: 12 };
@@ -200,6 +254,15 @@ test('a scan that comes late for a closed date opens it, and settling closes it 
   await ingest(root, scans.slice(4, 5), { now_ms: MONTH_LATER_MS });
   t.true((await readNewest(root, '2026-05-01'))?.closed);
   t.true((await readNewest(root, '2026-05-02'))?.closed);
+  sameContent(t, await logicalContent(root), content);
+});
+
+test('settling what was committed but not drawn happens in the next run, although it has nothing to ingest', async (t) => {
+  const scans = await aroundMidnight();
+  const content = await contentOf(scans);
+  const root = await scratch(t);
+  await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
+  await ingest(root, scans);
   sameContent(t, await logicalContent(root), content);
 });
 

@@ -54,6 +54,13 @@ test('keeping the same file again, or the archive’s own copy, changes nothing'
   t.deepEqual(await treeOf(root), [KEPT]);
 });
 
+test('other content of the same name and size takes the place of the old', async (t) => {
+  const [from, root] = [await scratch(t), await scratch(t)];
+  await archiveRaw(await deliver(from, MESH, 'old!'), root, 'observed');
+  const kept = await archiveRaw(await deliver(from, MESH, 'new!'), root, 'observed');
+  t.is(await readFile(kept.location, 'utf8'), 'new!');
+});
+
 test('what a killed copy left behind is neither listed nor in the way', async (t) => {
   const [from, root] = [await scratch(t), await scratch(t)];
   await put(root, `${KEPT}.part`, 'me');
@@ -86,6 +93,10 @@ test('the archive of a source is listed by date and name, whole or for given dat
     'date=2024-02-27/MRMS_MESH_00.50_20240227-235839.grib2',
   ]);
   t.is((await listArchive(root, 'simulated')).length, 1);
+});
+
+test('an archive that does not exist yet is empty', async (t) => {
+  t.deepEqual(await listArchive(await scratch(t), 'observed'), []);
 });
 
 const refuse = (file: SourceFile, dataRoot: string, move: boolean, reason = 'section 7 ends after 12 of 90 bytes') =>
@@ -149,6 +160,15 @@ test('a file is put aside without a look at the files that were put aside before
   t.true((await refuse(file, root, false)).isNew);
   t.is((await readRejections(root, 'observed', [file])).length, 1);
   t.true(await isRejected(file, await readRejections(root, 'observed', [file])));
+});
+
+test('a refusal under a name with the start of the hash is found by the name of the file', async (t) => {
+  const [from, root] = [await scratch(t), await scratch(t)];
+  await refuse(await deliver(from, MESH, 'broken'), root, false);
+  const second = await deliver(from, MESH, 'BROKEN');
+  await refuse(second, root, false);
+  t.is((await readRejections(root, 'observed', [second])).length, 2);
+  t.false((await refuse(second, root, false)).isNew);
 });
 
 test('an archive of which a part cannot be read is refused: nothing may be made from the rest', async (t) => {

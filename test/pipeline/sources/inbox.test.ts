@@ -66,6 +66,10 @@ test('what lies there at first arrives with the first look, and only then', asyn
   t.deepEqual(await watched(t, [nothing], root), [`${POSH} deep/${MESH} [notes.txt]`, '']);
 });
 
+test('a whole file arrives with the next look', async (t) => {
+  t.deepEqual(await watched(t, [(folder) => put(folder, MESH, GRID), nothing]), ['', MESH, '']);
+});
+
 test('a file that is still being written is waited for', async (t) => {
   const looks = await watched(t, [
     (folder) => put(folder, MESH, GRID.subarray(0, 20)),
@@ -100,6 +104,15 @@ test('a file that is replaced by other content arrives again, even when its size
     nothing,
   ]);
   t.deepEqual(looks, ['', MESH, MESH, '']);
+});
+
+test('a file that was taken out and comes back arrives again', async (t) => {
+  const looks = await watched(t, [
+    (folder) => put(folder, MESH, GRID),
+    (folder) => rm(join(folder, MESH)),
+    (folder) => put(folder, MESH, GRID),
+  ]);
+  t.deepEqual(looks, ['', MESH, '', MESH]);
 });
 
 test('an unfinished download is not seen until it has its name', async (t) => {
@@ -257,6 +270,22 @@ test('a link to a file is the file, a link to a folder is reported, a link to no
   t.deepEqual(unknown, ['MRMS_MESH_00.50_20240228-030000.grib2', 'circle']);
 });
 
+test('a link in a circle costs itself only', async (t) => {
+  const root = await scratch(t);
+  await symlink(
+    join(root, 'MRMS_MESH_00.50_20240228-025239.grib2'),
+    join(root, 'MRMS_MESH_00.50_20240228-025239.grib2'),
+  );
+  await put(root, 'MRMS_MESH_00.50_20240228-030000.grib2', 'mesh');
+  const { files, unknown, unreadable } = await listFolder(root);
+  t.deepEqual([files.map(({ key }) => key), unknown], [['MRMS_MESH_00.50_20240228-030000.grib2'], []]);
+  t.deepEqual(unreadable, [{ key: 'MRMS_MESH_00.50_20240228-025239.grib2', reason: 'cannot be read (ELOOP)' }]);
+});
+
+test('an empty folder has no files', async (t) => {
+  t.deepEqual(await listFolder(await scratch(t)), { files: [], unknown: [], unreadable: [] });
+});
+
 test('a folder that does not exist and a file in place of a folder are refused by name', async (t) => {
   const root = await scratch(t);
   const nowhere = join(root, 'nowhere');
@@ -351,6 +380,24 @@ test('an error of the source is thrown by whoever takes, after what arrived befo
   await queue.wait(LONG_MS);
   t.false(queue.isOver());
   t.throws(queue.take, { message: 'the folder is on fire' });
+});
+
+test('a source that ends is over once everything was taken', async (t) => {
+  const { queue, bring, end } = opened();
+  bring('last');
+  await queue.wait(LONG_MS);
+  t.false(queue.isOver());
+  queue.take();
+  end();
+  await queue.wait(LONG_MS);
+  t.true(queue.isOver());
+});
+
+test('an abort ends the wait', async (t) => {
+  const { queue, stop } = opened();
+  const wait = queue.wait(LONG_MS);
+  stop.abort();
+  await t.notThrowsAsync(wait);
 });
 
 const grid = tinyGrid('some grid');

@@ -552,6 +552,12 @@ function noise(seed: number): () => number {
   };
 }
 
+for (const slope of [-2, -0.3, 0, 0.25, 1.5])
+  test(`a ramp of ${slope} mm/min has that growth rate`, (t) => {
+    const growth = growthRate(every2Minutes([0, 1, 2, 3, 4, 5].map((i) => 30 + slope * 2 * i)));
+    t.true(Math.abs((growth as number) - slope) < 1e-12);
+  });
+
 test('one wild scan does not turn the growth rate', (t) => {
   t.is(growthRate(every2Minutes([20, 21, 22, 80, 24, 25])), 0.5);
 });
@@ -559,6 +565,14 @@ test('one wild scan does not turn the growth rate', (t) => {
 test('there is no growth rate before four scans', (t) => {
   t.is(growthRate(every2Minutes([10, 20, 30])), null);
   t.is(growthRate(every2Minutes([10, 20, 30, 40])), 5);
+});
+
+test('growth looks back ten minutes, the tenth included', (t) => {
+  const sizes = every2Minutes([1, 2, 3, 4, 5, 6, 7]);
+  t.deepEqual(
+    recentSizes(sizes, TREND_START + 12 * MS_PER_MIN).map((size) => size.size_mm),
+    [2, 3, 4, 5, 6, 7],
+  );
 });
 
 for (const [growth, size_mm, word] of [
