@@ -70,7 +70,7 @@ export function startRiskWatch(
 /**
  * Compares the scores of the climatology in force with the stored ones: of all places when the climatology is new, and always of
  * new places, whose first score is stored without an event. All state is in the records, so that a restart or another process sends
- * no event twice; a score of a newer climatology, which another process has read already, is left as it is.
+ * no event twice; a score of a newer climatology, which another process has read already, stays.
  */
 export function createRiskWatch({ climatology, records, queue, now }: RiskWatchParts): () => Promise<void> {
   /** Version of the table that every place was compared with. */

@@ -444,7 +444,7 @@ function makeEdition(
       liveDates.filter(({ date, last_ms }) => date === newest?.date || last_ms >= since_ms).map(({ date }) => date),
     /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
     dataAsOf: (names: readonly string[]): number | null => newestOf(names)?.last_ms ?? newest_scan_ms,
-    /** Time at which the newest rows of some dates were ingested, epoch milliseconds; null when none of the dates is published. */
+    /** Time at which the newest rows of some dates were ingested, epoch milliseconds; null when no date of them is published. */
     ingestedAt: (names: readonly string[]): number | null => {
       const times = names.flatMap((name) => partitions.get(name) ?? []).map((date) => Date.parse(ingestedAt(date)));
       return times.length === 0 ? null : Math.max(...times);

@@ -27,7 +27,7 @@ export async function countOwn<Table extends OwnTable>(
   return (await counted.where(({ and }) => and(values)).executeTakeFirstOrThrow()).count;
 }
 
-/** Deletes the row of a business and returns it; null when the business has none of that id. */
+/** Deletes the row of a business and returns it; null when the id is of no row of the business. */
 export async function deleteOwn<Table extends OwnTable>(
   { rows, business_id }: Pick<Writer, 'rows' | 'business_id'>,
   table: Table,
@@ -61,7 +61,7 @@ export async function selectPage<Table extends OwnTable>(
   limit: number,
 ): Promise<readonly Row<Table>[]> {
   const column = sorted_by as 'created_at';
-  const found = await rows
+  return await rows
     .selectFrom<OwnTable>(table)
     .selectAll()
     .where(({ and }) => and(filter))
@@ -73,8 +73,8 @@ export async function selectPage<Table extends OwnTable>(
     .orderBy(column, order)
     .orderBy('id', order)
     .limit(limit)
+    .$castTo<Row<Table>>()
     .execute();
-  return found as unknown as readonly Row<Table>[];
 }
 
 /**

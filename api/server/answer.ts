@@ -10,7 +10,7 @@ import { keyInvalid } from './admit.ts';
 import { awaitsContinue } from './body.ts';
 import type { Context, Middleware, State } from './state.ts';
 
-/** Receives what is logged and counted of requests; no line holds a key, a query or a body. */
+/** Receives log lines and counts of requests; no line holds a key, a query or a body. */
 export interface Telemetry {
   /** Every answer, with the time from the head of its request to its first byte. */
   readonly answered: (ctx: Context, took_ms: number) => void;

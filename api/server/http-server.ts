@@ -274,7 +274,7 @@ export function isTrusted(address: string, trusted: BlockList): boolean {
 
 /**
  * Who is at the other end, as far as it can be known: the peer of the socket, or, when that is a trusted proxy, the last
- * address of X-Forwarded-For that is not one. IPv4 as it is, IPv6 as its /64, since one customer has a whole /64.
+ * address of X-Forwarded-For that is not one. IPv4 in full, IPv6 as its /64, since one customer has a whole /64.
  */
 export function clientAddress(request: Arrival, trusted: BlockList | null): string {
   const peer = request.socket.remoteAddress ?? '';

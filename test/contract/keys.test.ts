@@ -62,7 +62,7 @@ testKeys('a request without a key is 401 with a challenge', async (t) => {
   t.is(await outcome(reply), '401 unauthorized');
 });
 
-/** Headers and queries that hold no key, by what is wrong with them. */
+/** Headers and queries that hold no key, by their fault. */
 const WITHOUT_KEY: Readonly<Record<string, (key: string) => string>> = {
   'another scheme': (key) => `Basic ${key}`,
   'no scheme': (key) => key,
