@@ -2,7 +2,7 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { BadInput, Unreadable } from './error.ts';
 
 /** Worker threads that answer requests. */
-export interface WorkerPool<Request, Answer> {
+interface WorkerPool<Request, Answer> {
   /** Answer to a request. Rejects with the error that the thread threw, or with the reason that ended the threads. */
   readonly run: (request: Request) => Promise<Answer>;
   readonly close: () => Promise<void>;

@@ -223,7 +223,7 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const BATCH_FILES = 200;
 
 /** Ingests files of a folder batch by batch. Returns the outcomes, the collections that changed and the messages of isolated errors. */
-export async function ingestFolder(root: Root, folder: string, names: readonly string[], options: IngestOptions) {
+async function ingestFolder(root: Root, folder: string, names: readonly string[], options: IngestOptions) {
   const files: IngestedFile[] = [];
   const changed: string[] = [];
   const failures: string[] = [];
@@ -250,7 +250,7 @@ export async function ingestFolder(root: Root, folder: string, names: readonly s
 }
 
 /** Message of an isolated error of `work`; null when there was none. Throws other errors. */
-export async function failureOf(work: () => Promise<void>): Promise<string | null> {
+async function failureOf(work: () => Promise<void>): Promise<string | null> {
   try {
     await work();
     return null;

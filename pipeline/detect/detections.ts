@@ -28,7 +28,7 @@ const BELIEVED_MM = 19;
 const CONFIDENCE_STEPS = 10_000;
 
 /** A row of the detections table without the storm date, the track and the storm's probability. */
-export type DetectionShape = Omit<Detection, 'storm_date' | 'track_id' | 'ml_probability'>;
+type DetectionShape = Omit<Detection, 'storm_date' | 'track_id' | 'ml_probability'>;
 
 /** The cells of a scan, the components they were found in, and their ProbSevere objects. */
 export interface FoundCells {

@@ -26,7 +26,7 @@ export interface ListVersion {
 }
 
 /** Span of time for which a source is known in full, with reports or without. */
-export type SourceSpan = Omit<CollectedSpan, 'data_source'>;
+type SourceSpan = Omit<CollectedSpan, 'data_source'>;
 
 /** Content of a file of a feed. */
 export interface FeedItems<Row = unknown> {
@@ -126,7 +126,7 @@ export interface FetchedFiles {
   readonly failures: readonly string[];
 }
 
-export interface WantedPage {
+interface WantedPage {
   /** Name that shows the format; a function of the time of its last change for a page of another day under the same address. */
   readonly name: string | ((modified_ms: number | null) => string);
   readonly url: string;

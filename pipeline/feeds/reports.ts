@@ -212,7 +212,7 @@ export function uniqueReports<Report extends FileReport>(reports: readonly Repor
 }
 
 /** Content of a report as text, the same for the same report of two files; the list comes last. */
-export function reportText(report: FileReport): string {
+function reportText(report: FileReport): string {
   const { report_id, source, time, lat, lon, size_mm, is_measured, place, county, state, office, remark } = report;
   const { product_id, issued_at, data_source, is_correction, corrects_place, list } = report;
   const what = [report_id, source, time, lat, lon, size_mm, is_measured, place, county, state, office, remark];

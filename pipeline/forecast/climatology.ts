@@ -104,7 +104,7 @@ const SCANS_A_DAY = 720;
 const YEAR_SHARE_MIN = 0.9;
 
 /** Storm dates whose hail is counted, ascending, all of one provenance. */
-export interface HailDates {
+interface HailDates {
   readonly provenance: Provenance;
   readonly first_date: string;
   readonly last_date: string;
@@ -125,7 +125,7 @@ export function datesToCount(root: Pick<Root, 'heads'>): HailDates | null {
 }
 
 /** Share of a date's scans that were published, 0..1. A date without scans holds the maxima of a whole day. */
-export function observedShare({ scans: { count } }: Pick<Head, 'scans'>): number {
+function observedShare({ scans: { count } }: Pick<Head, 'scans'>): number {
   return count === 0 ? 1 : Math.min(1, count / SCANS_A_DAY);
 }
 

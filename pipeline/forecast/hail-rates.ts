@@ -162,7 +162,7 @@ function scaleToTotal(
 }
 
 /** Makes each class at most as frequent as the one before it: violators get their mean (isotonic regression). */
-export function makeNested(classes: readonly Float64Array[]): void {
+function makeNested(classes: readonly Float64Array[]): void {
   for (const cell of classes[0].keys()) {
     if (classes.every((rates, k) => k === 0 || rates[cell] <= classes[k - 1][cell])) continue;
     const pools: { mean: number; size: number }[] = [];

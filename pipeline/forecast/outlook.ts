@@ -169,7 +169,7 @@ const SUMMER = [6, 7, 8];
 const QUIET_PCT: readonly number[] = [1, 1.5, 1.5];
 
 /** Hail in the convective outlook of one date. */
-export interface SpcDay {
+interface SpcDay {
   /** False when an area was rejected: the probability outside the others is then unknown. */
   readonly is_complete: boolean;
   /** Probability areas, the largest probability first. */
@@ -268,7 +268,7 @@ export function coherentHours(day: number, hours: DayHours): (number | null)[] {
 }
 
 /** Probability of an hour with the decimals that are published; null where it is not known. */
-export function publishedHour(p: number | null): number | null {
+function publishedHour(p: number | null): number | null {
   return p === null ? null : Math.round(p * 10 ** DECIMALS) / 10 ** DECIMALS;
 }
 

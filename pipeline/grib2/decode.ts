@@ -160,7 +160,7 @@ function take(cursor: Cursor, width: number): number {
  * Integers of simple packing (template 5.0): `count` numbers of `bits` bits, one after the other, in section 7.
  * Source: WMO Manual on Codes, data template 7.0.
  */
-export function unpackSimple(data: Section, bits: number, count: number): Uint8Array | Uint16Array | Uint32Array {
+function unpackSimple(data: Section, bits: number, count: number): Uint8Array | Uint16Array | Uint32Array {
   const bytes = data.bytes.subarray(5);
   const needed = Math.ceil((count * bits) / 8);
   if (bytes.length !== needed)
@@ -174,7 +174,7 @@ export function unpackSimple(data: Section, bits: number, count: number): Uint8A
 }
 
 /** IEEE floats of template 5.4: `precision` 1 is 32 bits, 2 is 64. */
-export function unpackFloats(data: Section, precision: number, count: number): Float32Array | Float64Array {
+function unpackFloats(data: Section, precision: number, count: number): Float32Array | Float64Array {
   const octets = precision === 1 ? 4 : 8;
   const { bytes } = data;
   if (bytes.length - 5 !== count * octets)
@@ -193,7 +193,7 @@ export function unpackFloats(data: Section, precision: number, count: number): F
  * Throws BadInput when tables and values do not end with section 7, when the groups do not hold `count` values, or when a
  * value leaves 32 bits. Source: WMO Manual on Codes, data templates 7.2 and 7.3.
  */
-export function unpackComplex(data: Section, groups: Groups, bits: number, count: number) {
+function unpackComplex(data: Section, groups: Groups, bits: number, count: number) {
   if (groups.count > count)
     throw sectionError(data, `${groups.count} groups, expected at most one per value, ${count}`);
   const differences = readDescriptors(data, groups);

@@ -202,7 +202,7 @@ export function recordBatch(table: Table, rows: readonly Values[]): RecordBatch 
 }
 
 /** Arrow IPC file of some scans' batches; a file without rows still carries the schema. */
-export async function arrowFile(
+async function arrowFile(
   table: Table,
   batches: readonly RecordBatch[],
   provenance: MixedProvenance,

@@ -23,7 +23,7 @@ export interface Root extends Published {
 }
 
 /** The live window in memory, from one commit to the next. */
-export interface LiveWindow {
+interface LiveWindow {
   /** Scans of the newest snapshot, oldest first. */
   scans: readonly LiveScan[];
   /** Snapshots of this process that stay for readers, oldest first, by the clock of the process, which never steps. */
@@ -45,7 +45,7 @@ interface Sweeps {
 }
 
 /** The published storm dates: their heads in memory, their manifests on the disk. */
-export interface Published {
+interface Published {
   readonly heads: ReadonlyMap<string, Head>;
   /** The newest manifest of a partition; null when nothing was published for it. */
   readonly manifest: (partition: string) => Promise<Manifest | null>;

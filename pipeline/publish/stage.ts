@@ -13,7 +13,7 @@ import { stageQuery, stageRows } from './tables.ts';
 export type SegmentSpan = Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>;
 
 /** Folder and first part of the name of a file; the hash of its content completes the name. */
-export interface Destination {
+interface Destination {
   readonly folder: string;
   readonly stem: string;
 }

@@ -20,7 +20,7 @@ import { publishedPaths } from './manifests.ts';
 export const ROW_GROUP_ROWS = 16_384;
 
 /** Facts of a staged table file, from reading it back. */
-export type StagedTable = Pick<PublishedFile, 'rows' | 'bytes' | 'sha256' | 'schema_version' | 'bbox' | 'max_size_mm'>;
+type StagedTable = Pick<PublishedFile, 'rows' | 'bytes' | 'sha256' | 'schema_version' | 'bbox' | 'max_size_mm'>;
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -30,7 +30,7 @@ import { allRows } from './merge.ts';
 import { readBack, readNotes } from './tables.ts';
 
 /** One difference between a manifest and the files that it names. */
-export interface Fault {
+interface Fault {
   readonly path: string;
   readonly reason: string;
 }
@@ -287,7 +287,7 @@ function rulesOf(provenance: MixedProvenance): readonly TableRule[] {
 }
 
 /** Contradictions between the tables of one partition, as reasons; none for a month, whose rows are those of its dates. */
-export async function verifyTables(engine: Engine, dataRoot: string, manifest: Manifest): Promise<string[]> {
+async function verifyTables(engine: Engine, dataRoot: string, manifest: Manifest): Promise<string[]> {
   if (manifest.dates !== null) return [];
   const reasons: string[] = [];
   const pathsOf = (table: Table) => tablePaths(dataRoot, manifest, table.name);
@@ -316,7 +316,7 @@ export async function verifyTables(engine: Engine, dataRoot: string, manifest: M
  * The fault of hours and days of the forecast that contradict each other: no hour is likelier than its day, and a day whose 24
  * hours are known is no likelier than all of them if they were independent.
  */
-export async function verifyHours(
+async function verifyHours(
   engine: Engine,
   dataRoot: string,
   manifests: readonly Manifest[],

@@ -20,7 +20,7 @@ import {
 const SIMULATED_OFFICE = 'SIM';
 
 /** Hail reports of a file, and the times of those that were rejected, epoch milliseconds; null for a time that cannot be read. */
-export interface ReadReports extends ReadItems<FileReport> {
+interface ReadReports extends ReadItems<FileReport> {
   readonly rejected_ms: readonly (number | null)[];
 }
 

@@ -25,7 +25,7 @@ export interface GatheredFiles extends Arrival {
 }
 
 /** Scans between two times with their companions, in the public bucket. */
-export interface BucketSpan {
+interface BucketSpan {
   /** First and last time of a scan, inclusive, epoch milliseconds. */
   readonly from_ms: number;
   readonly to_ms: number;

@@ -20,7 +20,7 @@ import { patternMotion } from '../track/pattern-motion.ts';
 import { previousField, type TrackingState, toPreviousScan } from './state.ts';
 
 /** Inputs of a scan besides its files and the scans before it. */
-export interface ScanContext {
+interface ScanContext {
   readonly storm_date: string;
   /** Fingerprint of the raw files. */
   readonly inputs: string;

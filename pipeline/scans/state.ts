@@ -9,7 +9,7 @@ import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
 export const TRACKING_MAX_GAP_MS = 30 * 60_000;
 
 /** Pixels >= 5 mm of a scan, as plain numbers; the next scan compares its own field with them. */
-export interface PreviousScan {
+interface PreviousScan {
   readonly scan_time: number;
   readonly window: HailField['window'];
   readonly rows: readonly number[];

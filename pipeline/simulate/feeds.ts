@@ -8,7 +8,7 @@ import { type Storm, stormAt, stormsBetween } from './storms.ts';
 import { isInWindow, offsetPosition, type Scenario, shifted, windTowards } from './weather.ts';
 
 /** A text file below the output folder. */
-export interface TextFile {
+interface TextFile {
   readonly path: string;
   readonly text: string;
 }

@@ -7,7 +7,7 @@ import { faultOf, MAX_UNPACKED_BYTES } from './integrity.ts';
 import { baseName, bucketPrefix, bucketStem, lookBack, parseName, type SourceFile } from './names.ts';
 import { inParallel } from './parallel.ts';
 
-export interface ListBucket {
+interface ListBucket {
   /** Address of the bucket, without a closing slash. */
   readonly base_url: string;
   readonly products: readonly string[];
@@ -55,7 +55,7 @@ export async function listBucket(ask: ListBucket) {
   return { files: files.sort((a, b) => a.time_ms - b.time_ms || (a.key < b.key ? -1 : 1)), unknown: unknown.sort() };
 }
 
-export interface DownloadRequest {
+interface DownloadRequest {
   readonly files: readonly SourceFile[];
   /** Folder that receives the bucket's layout. */
   readonly folder: string;

@@ -6,7 +6,7 @@ import { DRAFT_SUFFIX, isMissing } from '../files.ts';
 import { parseName, type SourceFile } from './names.ts';
 
 /** A raw file on disk. */
-export interface FolderFile extends SourceFile {
+interface FolderFile extends SourceFile {
   /** Time of the last change to its content, epoch milliseconds. */
   readonly modified_ms: number;
 }

@@ -38,7 +38,7 @@ export interface HttpOptions {
 }
 
 /** A GET with its bounds. */
-export interface HttpRequest {
+interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses beside 200 that are returned; any other throws. */
   readonly statuses?: readonly number[];
@@ -48,7 +48,7 @@ export interface HttpRequest {
   readonly allowed_ms: number;
 }
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;

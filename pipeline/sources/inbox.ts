@@ -15,7 +15,7 @@ export interface Arrival {
   readonly unreadable: readonly UnreadableEntry[];
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly folder: string;
   /** Time between two polls; a change in the folder ends the wait early. */
   readonly poll_ms: number;

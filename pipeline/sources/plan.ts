@@ -23,7 +23,7 @@ export interface ScanPlan {
   readonly inputs: string;
 }
 
-export interface ScanPlans {
+interface ScanPlans {
   /** By time. */
   readonly scans: readonly ScanPlan[];
   /** Valid files that no scan takes (companions without a scan, MESH_Max …): archived and reported. */

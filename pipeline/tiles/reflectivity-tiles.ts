@@ -113,7 +113,7 @@ interface BandLayer {
  * composite has a million corners, and feature objects would take several times as long.
  * Source: Mapbox Vector Tile specification, version 2.1.
  */
-export function bandLayerTile(areas: readonly BandArea[], { name, key, values, extent }: BandLayer): Uint8Array {
+function bandLayerTile(areas: readonly BandArea[], { name, key, values, extent }: BandLayer): Uint8Array {
   const byBand = Map.groupBy(areas, ({ band }) => band);
   const bands = [...byBand.keys()].sort((a, b) => a - b);
   const layer = new Message();
@@ -215,7 +215,7 @@ class Message {
  * The tiles of one zoom with at least one band. Tiles are cut along whole squares, which keeps every polygon valid in the integer
  * coordinates of its tile. A square must be wider than a tile unit. `buffer`: extent of a tile beyond its edge, tile units.
  */
-export function* bandTiles(
+function* bandTiles(
   grid: BandGrid,
   zoom: number,
   { extent, buffer }: { readonly extent: number; readonly buffer: number },
@@ -274,7 +274,7 @@ function cutOut(
  * Band of each square of pixels: 0 for unpainted, k for the k-th band. Squares are aligned with the lattice: square (r, c) of
  * side s begins at lattice row s x (row0 + r), lattice column s x (col0 + c).
  */
-export interface BandGrid {
+interface BandGrid {
   /** Pixels along a side of a square. */
   readonly side: number;
   readonly row0: number;
@@ -291,7 +291,7 @@ const ROUNDING = 1e-6;
  * Band of each pixel of a grid: the last of the ascending `bounds` that its value reaches. Sentinels are below all bounds.
  * `changes`: number of changes of band along the rows, a measure of the length of the outlines.
  */
-export function bandGrid(grid: Grid, bounds: readonly number[]): BandGrid & { readonly changes: number } {
+function bandGrid(grid: Grid, bounds: readonly number[]): BandGrid & { readonly changes: number } {
   const { packed, window } = grid;
   const least = bounds.map((bound) =>
     Math.ceil((bound * 10 ** grid.decimal_scale - grid.reference) / 2 ** grid.binary_scale - ROUNDING),
@@ -315,7 +315,7 @@ export function bandGrid(grid: Grid, bounds: readonly number[]): BandGrid & { re
 }
 
 /** Grid of squares of twice the side, each with the highest band of its four squares: no echo vanishes and peaks keep their band. */
-export function coarser({ side, row0, col0, rows, cols, bands }: BandGrid): BandGrid {
+function coarser({ side, row0, col0, rows, cols, bands }: BandGrid): BandGrid {
   const [top, left] = [row0 >> 1, col0 >> 1];
   const height = ((row0 + rows + 1) >> 1) - top;
   const width = ((col0 + cols + 1) >> 1) - left;

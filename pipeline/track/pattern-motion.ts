@@ -32,7 +32,7 @@ export function patternMotion(before: HailField, after: HailField, minutes: numb
  * Block matching: each block of 100 x 100 pixels is shifted against the earlier field. Its best shift has the largest
  * 2 sum(ab) / (sum(aa) + sum(bb)), refined to sub-pixels by a parabola.
  */
-export function blockMotions(before: HailField, after: HailField, minutes: number): Mover[] {
+function blockMotions(before: HailField, after: HailField, minutes: number): Mover[] {
   if (minutes <= 0 || minutes > INTERVAL_MAX_MIN) return [];
   const reach = Math.ceil((SPEED_MAX_KM_MIN * minutes) / NARROWEST_PIXEL_KM);
   return busyBlocks(after).flatMap(({ row, col }) => {

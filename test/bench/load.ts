@@ -19,7 +19,7 @@ export interface Target {
 }
 
 /** The service and a bare Koa that gives the same answer, in one process of their own. */
-export interface Servers {
+interface Servers {
   readonly ours: Target;
   readonly bare: Target;
   /** Size of the answer. */

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 
 /** Runs of each side; medians are compared. */
-export const RUNS = 5;
+const RUNS = 5;
 
 /** Milliseconds that a peer took, or why it could not be asked. */
-export type PeerResult = { readonly ms: number; readonly answer: string } | { readonly missing: string };
+type PeerResult = { readonly ms: number; readonly answer: string } | { readonly missing: string };
 
 /**
  * Times a piece of Python inside one process: `setup` once, `body` once to warm up and then five times.

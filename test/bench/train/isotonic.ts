@@ -14,7 +14,7 @@ interface Block {
  * Closest non-decreasing sequence in the weighted least-squares sense.
  * Source: pool adjacent violators (Ayer et al. 1955).
  */
-export function poolAdjacent(values: readonly number[], weights: readonly number[]): number[] {
+function poolAdjacent(values: readonly number[], weights: readonly number[]): number[] {
   const blocks: Block[] = [];
   values.forEach((value, n) => {
     const weight = weights[n];

@@ -22,7 +22,7 @@ const RIDGE = 1;
  * Ridge penalty on the shift of a case in which every predictor but MESH is missing. Larger than RIDGE, because such cases are many
  * but of few dates. Of 1, 10, 100, 1000 and no shift, 100 has the least sum of the held-out Brier scores of both sources.
  */
-export const MISSING_RIDGE = 100;
+const MISSING_RIDGE = 100;
 /** Knots of the calibration curve. */
 const KNOTS = 30;
 /** Fewest cases with a known value for a predictor to be used. */
@@ -274,9 +274,9 @@ function fitLaw(seen: readonly TrainingSample[], source: SampleSource): (mesh_mm
 }
 
 /** Dates of the 889 ProbSevere objects that the published law was fitted on. */
-export const PRINTED_LAW_DATES: readonly string[] = ['2021-10-11', '2022-07-20'];
+const PRINTED_LAW_DATES: readonly string[] = ['2021-10-11', '2022-07-20'];
 
 /** The one-variable law as published. */
-export function startLaw(mesh_mm: number): number {
+function startLaw(mesh_mm: number): number {
   return sigmoid(-0.26 + 3.63 * Math.log(mesh_mm / LAW_SCALE_MM));
 }

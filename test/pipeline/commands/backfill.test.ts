@@ -1,3 +1,5 @@
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -8,18 +10,57 @@ import { startBucket } from '../../support/data/bucket-server.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { aroundMidnight } from '../../support/data/small-world.ts';
 import { bucketKey } from '../../support/data/source-files.ts';
-import {
-  altered,
-  asObserved,
-  deliver,
-  filesOf,
-  MONTH_LATER_MS,
-  preparedMonth,
-  publishedRoot,
-  scratch,
-} from '../../support/data/world.ts';
-import { hearEvents } from '../../support/kill/events.ts';
+import { altered, asObserved, deliver, filesOf, MONTH_LATER_MS, preparedMonth, publishedRoot, scratch } from '../../support/data/world.ts';
+import { commandHere } from '../../support/kill/command-here.ts';
 import { command, ended, faultsOf, start } from '../../support/kill/killed.ts';
+
+/** An event of the log of a child process, with its fields. */
+interface LoggedEvent {
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** The log of a child process. */
+interface Events {
+  /** All so far. */
+  readonly all: readonly LoggedEvent[];
+  /** Waits for an event of this name after the one that the last call returned. Throws when the child ends first. */
+  readonly next: (name: string) => Promise<LoggedEvent>;
+}
+
+/** Reads the events that a child process writes, one JSON object a line. */
+function hearEvents(lines: Readable): Events {
+  const all: LoggedEvent[] = [];
+  let isOver = false;
+  let heard = Promise.withResolvers<void>();
+  const wake = () => {
+    heard.resolve();
+    heard = Promise.withResolvers();
+  };
+  createInterface({ input: lines })
+    .on('line', (line) => {
+      all.push(line.startsWith('{') ? JSON.parse(line) : { msg: line });
+      wake();
+    })
+    .on('close', () => {
+      isOver = true;
+      wake();
+    });
+  let seen = 0;
+  const next = async (name: string): Promise<LoggedEvent> => {
+    for (;;) {
+      const { promise } = heard;
+      const found = all.findIndex(({ msg }, k) => k >= seen && msg === name);
+      if (found >= 0) {
+        seen = found + 1;
+        return all[found] as LoggedEvent;
+      }
+      if (isOver) throw new Error(`the child ended without ${name}; last: ${JSON.stringify(all.slice(-3))}`);
+      await promise;
+    }
+  };
+  return { all, next };
+}
 
 const RANGE = ['--from', '2026-05-01', '--to', '2026-05-02'] as const;
 const FIRST = ['--from', '2026-05-01', '--to', '2026-05-01'] as const;
@@ -42,7 +83,7 @@ for (const [args, fault] of [
   ],
 ] as const)
   test(`backfill ${args.join(' ')} is refused with what was expected`, async (t) => {
-    const { code, stderr } = await command(await scratch(t), ['backfill', ...args]);
+    const { code, stderr } = await commandHere(await scratch(t), ['backfill', ...args]);
     t.is(code, 2);
     t.regex(stderr, fault);
   });

@@ -1,35 +1,33 @@
+import { type CellShape, findCells, findObjects } from '../../../pipeline/detect/cells.ts';
+import { type FoundCells, detectionConfidence, type Evidence, findDetections } from '../../../pipeline/detect/detections.ts';
+import { labelHail, labelComponents } from '../../../pipeline/detect/label.ts';
+import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsevere.ts';
+import type { ScanInput, CompanionValues, HailField } from '../../../pipeline/grid.ts';
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import fc from 'fast-check';
-import weights from '../../../data/reference/hail-model.json' with { type: 'json' };
-import { type CellShape, findCells, findObjects } from '../../../pipeline/detect/cells.ts';
-import { detectionConfidence, type Evidence, findDetections } from '../../../pipeline/detect/detections.ts';
 import { type DetectionHistory, emptyDetectionHistory } from '../../../pipeline/detect/history.ts';
-import { labelComponents } from '../../../pipeline/detect/label.ts';
-import {
-  cellPredictors,
-  cellProbability,
-  detectionPredictors,
-  FEATURES,
-  type HailModel,
-  hailProbability,
-  modelProbability,
-  type Predictors,
-  predictedSize,
-} from '../../../pipeline/detect/predict.ts';
-import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsevere.ts';
+import { cellPredictors, cellProbability, detectionPredictors, FEATURES, type HailModel, hailProbability, modelProbability, type Predictors, predictedSize } from '../../../pipeline/detect/predict.ts';
 import { placeQuality } from '../../../pipeline/detect/quality.ts';
 import { latticeRows, measureShape } from '../../../pipeline/detect/shape.ts';
 import { splitComponent } from '../../../pipeline/detect/split.ts';
 import { BadInput } from '../../../pipeline/error.ts';
-import type { CompanionValues, HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/radar.ts';
-import { draw, drawTenths, scanOfMesh } from '../../support/data/draw.ts';
-import { foundCells } from '../../support/data/found-cells.ts';
+import { draw, drawTenths } from '../../support/data/draw.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import weights from '../../../data/reference/hail-model.json' with { type: 'json' };
+
+/** What the cells of a scan were found by, as `processScan` hands it to `findDetections`. */
+function foundCells(input: ScanInput, cells: readonly CellShape[] = findCells(input)): FoundCells {
+  return {
+    labels: labelHail(input.mesh),
+    cells,
+    matches: matchObjects(input.mesh, cells, input.probsevere ?? [], input.scan_time),
+  };
+}
 
 const START = Date.UTC(2026, 4, 1, 20, 12);
 const NONE: CompanionValues = {
@@ -631,11 +629,6 @@ test('a scan with several detections in one geohash5 counts once', (t) => {
   t.is(inTurn([draw('1 1 1'), draw('1')]).detections[0]?.scan_count, 2);
 });
 
-test('scans of more than 30 minutes ago are forgotten', (t) => {
-  t.is(inTurn([draw('1'), draw('1'), draw('1'), draw('1')], 10).detections[0]?.scan_count, 4);
-  t.is(inTurn([draw('1'), draw('1'), draw('1'), draw('1')], 11).detections[0]?.scan_count, 3);
-});
-
 test('history stays bounded: two scans, and places of the last 30 minutes', (t) => {
   const fields = Array.from({ length: 40 }, (_, n) => drawTenths([[100 + n]], { col0: 3000 + 10 * n }));
   const { history } = inTurn(fields);
@@ -752,13 +745,6 @@ test('a predictor outside what the model was fitted on is held at the edge and f
   const far = hailProbability({ ...ALONE, area_km2: 1e6 });
   t.true(far.out_of_range);
   t.is(far.probability, edge.probability);
-});
-
-test('a predictor without weight changes nothing and is never out of range', (t) => {
-  const idle = { weight: 0, mean: 0, scale: 1, low: 0, high: 0, missing: { base: 0, slope: 0, shift: 0 } };
-  const model: HailModel = { ...weights, terms: { ...weights.terms, posh: idle } };
-  t.deepEqual(modelProbability(model, { ...ALONE, posh_pct: 60 }), modelProbability(model, ALONE));
-  t.false(modelProbability(model, { ...ALONE, posh_pct: 60 }).out_of_range);
 });
 
 test('a missing predictor is taken at its mean at such a MESH, and its shift is added', (t) => {
@@ -956,10 +942,6 @@ test('pixels just outside the ring count: rings run through the outer pixels', (
   t.is(ids([object('1', [1490, 3490, 1510, 3500])])[0], '1');
 });
 
-test('several cells may share one object', (t) => {
-  t.deepEqual(ids([object('1', [1490, 3490, 1510, 3530])]), ['1', '1']);
-});
-
 test('a cell outside every object takes the nearest one whose edge is within 5 km', (t) => {
   // 1.11 km a row: the edges are 3.9 and 5.0 km south of the row's centre, then 6.1 km.
   const at = (id: string, row: number) => object(id, [row, 3495, row + 10, 3510]);
@@ -990,20 +972,6 @@ test('a cell below half of the MESH of its object is capped', (t) => {
     matchObjects(FIELD, cellsOf(FIELD), [object('1', [1490, 3490, 1510, 3510], { mesh_mm })], PROBSEVERE_SCAN_TIME)[0]
       ?.capped;
   t.deepEqual([capped(60), capped(60.3), capped(null)], [false, true, false]);
-});
-
-test('without objects no cell has one', (t) => {
-  t.deepEqual(ids([]), [null, null]);
-  t.deepEqual(matchObjects(FIELD, [], [object('1', [1490, 3490, 1510, 3510])], PROBSEVERE_SCAN_TIME), []);
-});
-
-test('storm cells match like plain objects', (t) => {
-  const input = scanOfMesh(PROBSEVERE_SCAN_TIME, FIELD, false);
-  const cells = findCells(input);
-  t.is(
-    matchObjects(FIELD, cells, [object('9', [1490, 3518, 1510, 3530])], PROBSEVERE_SCAN_TIME)[1]?.probsevere_id,
-    '9',
-  );
 });
 
 const JUNE = Date.UTC(2026, 5, 15);

@@ -119,13 +119,6 @@ for (const [what, damage] of [
     await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at === '2026-05-01T23:00:00Z');
   });
 
-test('a single poll writes a damaged list of states anew', async (t) => {
-  const { root } = await rig(t, [], await startWebServer(t, {}));
-  writeFileSync(join(root.path, layout.feeds), '{"feeds":');
-  await publishPoll(root, await pollFeed(outlookFeed(root.log), NOW), root.log);
-  t.deepEqual([...(await readFeedStates(root.path)).keys()], ['outlook']);
-});
-
 test('a silent server holds up its own feed only', async (t) => {
   const at = await rig(t, ['spc-reports', 'warnings'], await startWebServer(t, { [SPC]: () => {}, [ACTIVE]: ALERTS }));
   await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at === '2026-05-01T23:00:00Z');
@@ -150,14 +143,6 @@ test('a page of an error keeps the last success, and says why', async (t) => {
   const state = await stateOf(at, 'warnings');
   t.is(state?.last_success_at, '2026-05-01T23:00:00Z');
   t.regex(state?.failure ?? '', /alerts\.json: an html or xml page, expected the geojson of alerts/);
-});
-
-test('the same error page again fails again, and leaves no empty collection behind', async (t) => {
-  const server = await startWebServer(t, { [ACTIVE]: '<html>Service Unavailable</html>' });
-  const at = await rig(t, ['warnings'], server);
-  await at.until(() => server.asked.length >= 3);
-  t.is((await stateOf(at, 'warnings'))?.last_success_at, null);
-  t.is(await readNewest(at.root.path, layout.collectionPartition('warnings')), null);
 });
 
 test('alerts none of which can be used are a failure, not an area without warnings', async (t) => {
@@ -236,20 +221,6 @@ test('the list of a day that lies under both of its names is one list', async (t
   t.deepEqual(
     rows.map(({ size_mm }) => size_mm),
     [50.8],
-  );
-});
-
-test('a feed with nothing in it is published as such', async (t) => {
-  const at = await rig(t, ['lsr'], await startWebServer(t, { [LSR]: '{"type":"FeatureCollection","features":[]}' }));
-  await at.until(async () => (await stateOf(at, 'lsr'))?.last_success_at !== null);
-  const manifest = await readNewest(at.root.path, layout.collectionPartition('reports'));
-  t.deepEqual(
-    manifest?.files.filter(({ kind }) => kind === 'table').map(({ table, rows }) => [table, rows]),
-    [
-      // The day back that it asks for lies in two storm dates.
-      ['collected-reports', 2],
-      ['ground-reports', 0],
-    ],
   );
 });
 

@@ -16,6 +16,7 @@ import { CONUS_CELL_COLS, CONUS_CELLS, GEOHASH4_LAT_DEG } from '../../../schemas
 import type { Position } from '../../../schemas/geo/position.ts';
 import { MS_PER_HOUR, scanTime } from '../../../schemas/time.ts';
 import { hourRows } from '../../support/data/hour-rows.ts';
+import { firstTable, readDocument, sectionOf } from '../../support/data/markdown.ts';
 import { modelFile } from '../../support/data/model-file.ts';
 import { EVENING_MS } from '../../support/data/small-evening.ts';
 
@@ -429,4 +430,15 @@ test('more of an input never lowers the significant hail parameter', (t) => {
 
 test('an unknown input makes the parameter unknown', (t) => {
   for (const name of Object.keys(AIR)) t.is(ship({ ...AIR, [name]: Number.NaN }), Number.NaN, name);
+});
+
+test('fields of rising strength expect the circles that the page says, from none to those of an outbreak', (t) => {
+  const section = sectionOf(readDocument('pipeline/SCIENCE.md'), '## Hourly forecast');
+  const rows = firstTable(section.slice(section.indexOf('| storms |'))).map((row) => row.map(Number));
+  t.is(rows.length, 6);
+  for (const [storms = 0, reflectivity_dbz = 0, rotation = 0, hail_mm = 0, cape_j_kg = 0, ship = 0, printed] of rows) {
+    const predictors = { reflectivity_dbz, updraft_helicity_m2_s2: rotation, hail_mm, cape_j_kg, ship };
+    const circles = storms * (stormProbability(predictors) ?? Number.NaN) * hailGivenStorm(predictors);
+    t.is(Number(circles.toFixed(circles < 10 ? 2 : circles < 20 ? 1 : 0)), printed);
+  }
 });

@@ -1,3 +1,5 @@
+import { existsSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -10,22 +12,28 @@ import { READERS_GRACE_MIN, sweep, sweepRaw, sweepRoot } from '../../../pipeline
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { layout } from '../../../schemas/layout.ts';
-import type { Manifest } from '../../../schemas/manifest.ts';
+import type { Manifest, Current, PublishedFile } from '../../../schemas/manifest.ts';
 import { MS_PER_DAY, MS_PER_HOUR, scanId, scanTime } from '../../../schemas/time.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { copyFolder, prepared } from '../../support/data/prepared.ts';
 import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
-import {
-  ingest,
-  MONTH_LATER_MS,
-  NOW_MS,
-  onRoot,
-  publicationOf,
-  publish,
-  type RawScan,
-  scratch,
-} from '../../support/data/world.ts';
+import { ingest, MONTH_LATER_MS, NOW_MS, onRoot, publicationOf, publish, type RawScan, scratch, publishedRoot, scansBetween, worldOver } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
+import { PipelineError } from '../../../pipeline/error.ts';
+import { headOf } from '../../../schemas/head.ts';
+import { publishBlockage, raysOfKtlx } from '../../support/data/terrain.ts';
+
+const FOLDERS = [tmpdir(), '/dev/shm'].filter((path) => existsSync(path));
+
+/** True where there are folders on two file systems. */
+const hasTwoDevices = new Set(FOLDERS.map((path) => statSync(path).dev)).size > 1;
+
+/** A folder on another file system than a path. */
+function onOtherDevice(path: string): string {
+  const found = FOLDERS.find((folder) => statSync(folder).dev !== statSync(path).dev);
+  if (found === undefined) throw new RangeError(`${path} is on the one file system that there is`);
+  return found;
+}
 
 const DATE = '2026-05-02';
 
@@ -375,4 +383,266 @@ test('an archive of reflectivity that is of no scan of its manifest is a fault',
     JSON.stringify({ ...list, files: list.files.map((file) => (file === archive ? other : file)) }),
   );
   t.deepEqual(await faultsOf(root), [`${archive.path}: is of scan 20260502T003000Z, expected one of the list`]);
+});
+const HEAD = `manifests/${DATE}/head.json`;
+
+interface Published {
+  readonly root: string;
+  readonly manifest: Manifest;
+  readonly current: Current;
+}
+
+async function published(t: ExecutionContext, scans?: readonly RawScan[]): Promise<Published> {
+  const root = await publishedRoot(t, scans ?? (await scansBetween('00:00', '00:09')));
+  return { root, manifest: (await readNewest(root, DATE)) as Manifest, current: (await readCurrent(root)) as Current };
+}
+
+function fileOf({ manifest }: Published, kind: string): PublishedFile {
+  return manifest.files.find((file) => file.table === kind || file.kind === kind) as PublishedFile;
+}
+
+/** Changes the newest manifest of the date, and its head with it. */
+async function rewriteManifest({ root, manifest }: Published, change: (manifest: Manifest) => Manifest): Promise<void> {
+  const changed = change(manifest);
+  await fs.writeFile(join(root, layout.manifest(DATE, manifest.commit)), JSON.stringify(changed));
+  await fs.writeFile(join(root, HEAD), JSON.stringify(headOf(changed)));
+}
+
+test('finds nothing wrong with what was just published, open or closed', async (t) => {
+  const { root } = await published(t);
+  t.deepEqual(await faultsOf(root), []);
+  await ingest(root, [], { now_ms: MONTH_LATER_MS });
+  t.deepEqual(await faultsOf(root), []);
+});
+
+/** Changes what the manifest says of the file of a table or kind. */
+async function rewriteFile(world: Published, kind: string, changes: Partial<PublishedFile>): Promise<PublishedFile> {
+  const wrong = fileOf(world, kind);
+  await rewriteManifest(world, (manifest) => ({
+    ...manifest,
+    files: manifest.files.map((file) => (file === wrong ? { ...file, ...changes } : file)),
+  }));
+  return wrong;
+}
+
+const NOT_READABLE = `${HEAD}: is not a readable manifest of this version`;
+
+/** Each damages a root, and gives all the faults that verify finds then, or one among them. */
+const DAMAGES: readonly (readonly [what: string, damage: (world: Published) => Promise<readonly string[] | RegExp>])[] = [
+  [
+    'a head that does not fit its manifest',
+    async ({ root, manifest }) => {
+      const head = headOf(manifest);
+      await fs.writeFile(join(root, HEAD), JSON.stringify({ ...head, scans: { ...head.scans, count: 7 } }));
+      return [`${HEAD}: is not the head of ${layout.manifest(DATE, manifest.commit)}`];
+    },
+  ],
+  [
+    'a head whose manifest is missing',
+    async ({ root, manifest }) => {
+      const numbered = layout.manifest(DATE, manifest.commit);
+      await fs.rm(join(root, numbered));
+      return new RegExp(`^${numbered}: is missing$`);
+    },
+  ],
+  [
+    'a missing file',
+    async (world) => {
+      const { path, bytes } = fileOf(world, 'detections');
+      await fs.rm(join(world.root, path));
+      return new RegExp(`^${path}: is missing, expected ${bytes} bytes$`);
+    },
+  ],
+  ...['cells', 'scan-tiles', 'daily-tiles', 'state'].map(
+    (kind) =>
+      [
+        `a flipped byte in a file of ${kind}`,
+        async (world: Published) => {
+          const { path, sha256 } = fileOf(world, kind);
+          const content = await fs.readFile(join(world.root, path));
+          content[content.length >> 1] = content[content.length >> 1] ^ 1;
+          await fs.writeFile(join(world.root, path), content);
+          return new RegExp(`^${path}: has sha256 .*expected ${sha256}$`);
+        },
+      ] as const,
+  ),
+  [
+    'a wrong number of rows in the manifest',
+    async (world) => {
+      const { rows } = fileOf(world, 'tracks');
+      const { path } = await rewriteFile(world, 'tracks', { rows: rows + 1 });
+      return [`${path}: has ${rows} rows, expected ${rows + 1}`];
+    },
+  ],
+  [
+    'a file whose times lie outside the range in the manifest',
+    async (world) => {
+      await rewriteFile(world, 'detections', { first_scan: world.manifest.scans[2]?.scan_id ?? null });
+      return /has times outside its range/;
+    },
+  ],
+  [
+    'a table file of another schema version',
+    async (world) => {
+      const { path, schema_version } = await rewriteFile(world, 'cells', { schema_version: 99 });
+      return [`${path}: has schema version ${schema_version}, expected 99`];
+    },
+  ],
+  [
+    'a manifest of another version, and still looks at the rest',
+    async ({ root, manifest }) => {
+      await fs.writeFile(join(root, HEAD), JSON.stringify({ ...headOf(manifest), manifest_version: 99 }));
+      return [NOT_READABLE];
+    },
+  ],
+  [
+    'a manifest that is cut off',
+    async ({ root }) => {
+      await fs.truncate(join(root, HEAD), 100);
+      return [NOT_READABLE];
+    },
+  ],
+  [
+    'frames that are not the scans of the manifest',
+    async (world) => {
+      await rewriteManifest(world, (manifest) => ({ ...manifest, scans: manifest.scans.slice(1) }));
+      const count = world.manifest.scans.length;
+      return [`${HEAD}: frames name ${count} scans, expected the ${count - 1} scans of the list`];
+    },
+  ],
+  [
+    'scans of the other provenance than their manifest is of',
+    async (world) => {
+      await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
+      return new RegExp(`^${HEAD}: ${world.manifest.scans.length} frames are not of observed data, which the list is of$`);
+    },
+  ],
+  [
+    'table files that say they are of the other provenance',
+    async (world) => {
+      await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
+      return new RegExp(`^${fileOf(world, 'cells').path}: says that its data are simulated, expected observed$`);
+    },
+  ],
+  [
+    'a current pointer that names a manifest that does not exist',
+    async ({ root, current }) => {
+      await fs.writeFile(join(root, 'current.json'), JSON.stringify({ ...current, open_dates: { [DATE]: 77 } }));
+      return [`manifests/${DATE}/000077.json: is missing`];
+    },
+  ],
+  [
+    'a live snapshot that is gone',
+    async ({ root, current }) => {
+      await fs.rm(join(root, current.live.cells));
+      return new RegExp(`^${current.live.cells}: `);
+    },
+  ],
+  [
+    'a live snapshot that is cut off',
+    async ({ root, current }) => {
+      await fs.truncate(join(root, current.live.tracks), 20);
+      return new RegExp(`^${current.live.tracks}: `);
+    },
+  ],
+  [
+    'a current pointer that is gone',
+    async ({ root }) => {
+      await fs.rm(join(root, 'current.json'));
+      return ['current.json: is missing'];
+    },
+  ],
+];
+
+for (const [what, damage] of DAMAGES)
+  test(`finds ${what}`, async (t) => {
+    const world = await published(t);
+    const expected = await damage(world);
+    const faults = await faultsOf(world.root);
+    if (expected instanceof RegExp) t.true(faults.some((fault) => expected.test(fault)), faults.join('\n'));
+    else t.deepEqual(faults, [...expected]);
+  });
+
+test('finds a head that is gone, and nothing is published in its place', async (t) => {
+  const world = await published(t);
+  await fs.rm(join(world.root, HEAD));
+  t.deepEqual(await faultsOf(world.root), [
+    `${HEAD}: is missing, and manifests are there: restore the file from a backup`,
+  ]);
+  await t.throwsAsync(ingest(world.root, []), { message: /head.json: is missing, and manifests are there/ });
+});
+
+test('finds scans whose uncovered blocks are not listed', async (t) => {
+  // Over the Gulf, where radars do not reach.
+  const gulf = worldOver({ row0: 2750, col0: 3600, rows: 60, cols: 60 });
+  const world = await published(t, await gulf.scansBetween('00:00', '00:09'));
+  t.deepEqual(await faultsOf(world.root), []);
+  await rewriteManifest(world, (manifest) => ({
+    ...manifest,
+    files: manifest.files.filter(({ table }) => table !== 'uncovered'),
+  }));
+  const count = world.manifest.scans.length;
+  t.deepEqual(await faultsOf(world.root), [
+    `${HEAD}: ${count} scans are not uncovered in as many blocks as their frames say`,
+  ]);
+});
+
+test('finds shares of blocked beams that fall along a ray', async (t) => {
+  const root = await scratch(t);
+  const falling = [
+    { tilt_deg: 0.5, distance_km: 20, blocked: 0.5 },
+    { tilt_deg: 0.5, distance_km: 30, blocked: 0.4 },
+  ];
+  await publishBlockage(root, raysOfKtlx(falling, 10, 12));
+  t.deepEqual(await faultsOf(root), [
+    'manifests/undated/head.json: 3 shares that terrain blocks do not rise along their ray',
+  ]);
+});
+
+test('finds nothing wrong with a first commit killed over the draft of a manifest', async (t) => {
+  const { root } = await published(t);
+  const folder = join(root, layout.manifestFolder('2026-05-03'));
+  await fs.mkdir(folder);
+  await fs.writeFile(join(folder, '000001.json'), '{}');
+  await fs.writeFile(join(folder, 'head.json.part'), '{');
+  t.deepEqual(await faultsOf(root), []);
+});
+
+const FOREIGN =
+  'lies on another file system than its data root, expected one file system: files are moved into it in one step';
+
+(hasTwoDevices ? test : test.skip)(
+  'a link to tables on another file system is one sentence, of verify and of whoever wants to write (needs /tmp and /dev/shm on two devices)',
+  async (t) => {
+    const { root } = await published(t);
+    const elsewhere = await fs.mkdtemp(join(onOtherDevice(root), 'hail-tables-'));
+    t.teardown(() => fs.rm(elsewhere, { recursive: true }));
+    await fs.cp(join(root, 'tables'), elsewhere, { recursive: true });
+    await fs.rm(join(root, 'tables'), { recursive: true });
+    await fs.symlink(elsewhere, join(root, 'tables'));
+    t.deepEqual(await faultsOf(root), [`tables: ${FOREIGN}`]);
+    await t.throwsAsync(ingest(root, [], { now_ms: MONTH_LATER_MS }), {
+      instanceOf: PipelineError,
+      message: `publish ${join(root, 'tables')}: ${FOREIGN}`,
+    });
+  },
+);
+
+test('staging of a dead run is removed by the next one', async (t) => {
+  const root = await scratch(t);
+  await fs.mkdir(join(root, 'staging', 'dead', 'deeper'), { recursive: true });
+  await fs.writeFile(join(root, 'staging', 'dead', 'cells.parquet'), 'half');
+  await ingest(root, []);
+  t.deepEqual(await fs.readdir(join(root, 'staging')), []);
+});
+
+test('raw files stay while a storm date around them is open, however old they are', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await aroundMidnight());
+  const before = await rawOf(root);
+  t.true(before.length > 0);
+  await onRoot(root, {}, async ({ root: open }) => {
+    await sweepFor(open, 10, 2);
+  });
+  t.deepEqual(await rawOf(root), before);
 });

@@ -6,7 +6,7 @@ import test from 'ava';
 import { BadInput, Unreadable } from '../../../pipeline/error.ts';
 import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
 import { gunzip } from '../../../pipeline/raw-file.ts';
-import { hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
+import { hailField, readGrid, sampleAtPixels, checkGridValues } from '../../../pipeline/read/mrms.ts';
 import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { uncoveredBlocks } from '../../../pipeline/read/uncovered.ts';
 import { contentHash, faultOf } from '../../../pipeline/sources/integrity.ts';
@@ -22,6 +22,8 @@ import {
   simplePacking,
 } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { MAX_POINTS } from '../../../pipeline/grib2/index.ts';
+import { PRODUCTS, type Product, MRMS_PRODUCTS } from '../../../pipeline/read/products.ts';
 
 /** Packed MESH of a picture: each digit is tens of mm, '.' is covered and dry, 'x' is no coverage. */
 function packMesh(picture: string): { values: number[]; columns: number; rows: number } {
@@ -610,3 +612,230 @@ for (const [title, bytes] of [
       message: /mesh.grib2.gz: gzip is (damaged|cut short)/,
     });
   });
+
+const SHEAR = { category: 3, number: 0 };
+/** Thousandths of 1/s, 2 x 2 points to each of 2 x 3 pixels; 0 is no measurement. */
+const POINTS = [
+  [1, 2, 0, 0, -4, -1],
+  [3, 8, 0, 0, -2, -9],
+  [0, 0, 0, -5, 6, 0],
+  [0, 7, 0, 0, 0, 0],
+];
+const PIXELS = [
+  [8, null, -1],
+  [7, -5, 6],
+];
+/** North-western point of row 100, column 200 of the lattice. */
+const CORNER = { la1: 53_997_500, lo1: 232_002_500, step: 5000 };
+const NUMBERS = POINTS.flat().map((value) => 10 * value + 200);
+const LAW = { reference: -200 };
+const FINE_LATTICE_PICTURE = { columns: 6, rows: 4, bits: 16, filters: [1, 2] };
+const values = (rows: number, cols: number, bytes: Uint8Array) => {
+  const grid = readGrid(bytes, 'shear.grib2');
+  return Array.from({ length: rows }, (_, row) =>
+    Array.from({ length: cols }, (_, col) => {
+      const value = sampleGrid(grid, 100 + row, 200 + col);
+      return Number.isNaN(value) ? null : value;
+    }),
+  );
+};
+
+test('azimuthal shear on a lattice twice as fine gives each pixel the largest of its four points', (t) => {
+  const file = gribFile(pngPacking(NUMBERS, FINE_LATTICE_PICTURE, LAW), { columns: 6, rows: 4, ...CORNER }, SHEAR);
+  t.deepEqual(readGrid(file, 'x').window, { row0: 100, col0: 200, rows: 2, cols: 3 });
+  t.deepEqual(values(2, 3, file), PIXELS);
+});
+
+test('a file that begins in the south gives the same', (t) => {
+  const upward = POINTS.toReversed()
+    .flat()
+    .map((value) => 10 * value + 200);
+  const grid = { columns: 6, rows: 4, ...CORNER, la1: CORNER.la1 - 3 * 5000, scanning_mode: 64 };
+  t.deepEqual(values(2, 3, gribFile(pngPacking(upward, FINE_LATTICE_PICTURE, LAW), grid, SHEAR)), PIXELS);
+});
+
+test('azimuthal shear on the usual lattice is read as it is', (t) => {
+  const file = gribFile(
+    pngPacking([210, 200, 190, 280], { columns: 2, rows: 2, bits: 16, filters: [0] }, LAW),
+    { columns: 2, rows: 2, la1: 53_995_000, lo1: 232_005_000 },
+    SHEAR,
+  );
+  t.deepEqual(values(2, 2, file), [
+    [1, null],
+    [-1, 8],
+  ]);
+});
+
+for (const [what, file, message] of [
+  [
+    'parts of pixels in its columns',
+    gribFile(
+      pngPacking(NUMBERS.slice(0, 10), { ...FINE_LATTICE_PICTURE, columns: 5, rows: 2 }, LAW),
+      { columns: 5, rows: 2, ...CORNER },
+      SHEAR,
+    ),
+    /holds parts of pixels, expected 2 x 2 points each/,
+  ],
+  [
+    'a first point in the middle of a pixel',
+    gribFile(pngPacking(NUMBERS, FINE_LATTICE_PICTURE, LAW), { columns: 6, rows: 4, ...CORNER, la1: CORNER.la1 - 5000 }, SHEAR),
+    /holds parts of pixels/,
+  ],
+  [
+    'a first point off the lattice',
+    gribFile(pngPacking(NUMBERS, FINE_LATTICE_PICTURE, LAW), { columns: 6, rows: 4, ...CORNER, la1: CORNER.la1 - 1000 }, SHEAR),
+    /off the lattice/,
+  ],
+  [
+    'another packing',
+    gribFile(simplePacking(NUMBERS, 16, LAW), { columns: 6, rows: 4, ...CORNER }, SHEAR),
+    /packing template 5\.0 of a grid this fine, expected 5\.41/,
+  ],
+  [
+    'another product',
+    gribFile(pngPacking(NUMBERS, FINE_LATTICE_PICTURE, LAW), { columns: 6, rows: 4, ...CORNER }),
+    /step 0\.005 x 0\.005 degrees, expected 0\.01 x 0\.01/,
+  ],
+  [
+    'more points than the lattice has room for',
+    gribFile(
+      constantPacking(5 * MAX_POINTS, LAW),
+      { columns: 14_000, rows: 8750, la1: 54_997_500, lo1: 230_002_500, step: 5000 },
+      SHEAR,
+    ),
+    /packing template|expected a window of the CONUS lattice/,
+  ],
+] as const)
+  test(`a fine grid with ${what} is refused`, (t) => {
+    t.throws(() => readGrid(file, 'shear.grib2'), { instanceOf: BadInput, message });
+  });
+
+const SIDE = 120;
+
+function productOf(name: string): Product {
+  return PRODUCTS.find((product) => product.name === name) as Product;
+}
+
+/** A window of values that lie so many tenths apart. */
+function windowOf(product: Product, values: readonly number[], step_tenths = 1): Grid {
+  const reference = Math.round(Math.min(...values) * 10);
+  const packed = Uint16Array.from(values, (value) => Math.round((value * 10 - reference) / step_tenths));
+  return {
+    ...product,
+    product: product.name,
+    scan_time: 0,
+    simulated: false,
+    window: { row0: 1500, col0: 3000, rows: packed.length / SIDE, cols: SIDE },
+    packed,
+    reference,
+    binary_scale: Math.log2(step_tenths),
+    decimal_scale: 1,
+  };
+}
+
+/** Values between two bounds, as weather that fills the window has them; in its middle they are highest. */
+function weather(low: number, high: number, rows = SIDE): number[] {
+  return Array.from({ length: rows * SIDE }, (_, i) => {
+    const [y, x] = [Math.floor(i / SIDE) / rows - 0.5, (i % SIDE) / SIDE - 0.5];
+    return Math.round(10 * (low + (high - low) * Math.exp(-12 * (x * x + y * y)))) / 10;
+  });
+}
+
+for (const [title, name, values] of [
+  ['rain', 'PrecipRate', weather(0.1, 40)],
+  ['drizzle', 'PrecipRate', weather(0.1, 0.8)],
+  ['echoes', 'MergedReflectivityQCComposite', weather(5, 50)],
+  ['water', 'VIL', weather(0.1, 0.3)],
+  [
+    'echoes beyond whose edge no radar sees',
+    'MergedReflectivityQCComposite',
+    [...Array(SIDE).fill(-999), ...weather(5, 50)],
+  ],
+] as const)
+  test(`a window of ${name} that is full of ${title} is taken`, (t) => {
+    const product = productOf(name);
+    t.notThrows(() => checkGridValues(windowOf(product, values), product, 'x'));
+  });
+
+for (const [title, name, values, step_tenths] of [
+  [
+    'all raised by 6: -3 to 3, -1 to 5',
+    'VIL',
+    [...Array(SIDE).fill(3), ...Array(20 * SIDE).fill(5), ...weather(6, 30)],
+    1,
+  ],
+  [
+    'doubled from -3 on: -1 to 1',
+    'VIL',
+    [...Array(SIDE).fill(-3), ...Array(20 * SIDE).fill(1), ...weather(3.2, 60)],
+    2,
+  ],
+  ['a hundredth: -99 to -1', 'Reflectivity_-20C', [...Array(20 * SIDE).fill(-1), ...weather(0.1, 0.6)], 1],
+  ['all raised by 6: 0 to 6', 'PrecipRate', [...Array(SIDE * SIDE).fill(6), ...weather(6.1, 40, 60)], 1],
+] as const)
+  test(`a window of ${name} whose quiet pixels have another value is refused: ${title}`, (t) => {
+    const product = productOf(name);
+    t.throws(() => checkGridValues(windowOf(product, values, step_tenths), product, 'x'), {
+      instanceOf: BadInput,
+      message: /x: the value [\d.-]+ has the pixels of a background and [\d.-]+ has none, expected the reverse/,
+    });
+  });
+
+for (const [name, file] of [
+  ['VIL', 'MRMS_VIL_00.50_20240509-082840.grib2.gz'],
+  ['MergedReflectivityQCComposite', 'MRMS_MergedReflectivityQCComposite_00.50_20220704-110040.grib2'],
+] as const)
+  sharedTest(
+    `every window of one by one degree of a real ${name}, those that weather fills among them, is taken`,
+    (t) => {
+      const grid = readGrid(readFileSync(sharedData('mrms', file)), file);
+      const product = productOf(name);
+      const { rows, cols } = grid.window;
+      let taken = 0;
+      for (let row0 = 0; row0 + 100 <= rows; row0 += 100)
+        for (let col0 = 0; col0 + 100 <= cols; col0 += 100) {
+          const packed = grid.packed.slice(0, 10_000);
+          for (let r = 0; r < 100; r++)
+            packed.set(grid.packed.subarray((row0 + r) * cols + col0, (row0 + r) * cols + col0 + 100), 100 * r);
+          const cut = { ...grid, packed, window: { row0, col0, rows: 100, cols: 100 } };
+          checkGridValues(cut, product, `row ${row0}, column ${col0}`);
+          taken += 1;
+        }
+      t.is(taken, Math.floor(rows / 100) * Math.floor(cols / 100));
+    },
+  );
+
+test('every MRMS product has its number alone, a name and a unit', (t) => {
+  const numbers = MRMS_PRODUCTS.map(({ category, number }) => `${category}/${number}`);
+  t.deepEqual([...new Set(numbers)], numbers);
+  t.true(MRMS_PRODUCTS.every(({ name, unit }) => /^\S+$/.test(name) && unit !== ''));
+});
+
+sharedTest('MRMS products are those of the table by NOAA, the first row of each number', (t) => {
+  const [, ...lines] = readFileSync(sharedData('sites', 'UserTable_MRMS_v12.2.csv'), 'utf8').trim().split(/\r?\n/);
+  t.is(lines.length, 151);
+  const rows = new Map<string, readonly string[]>();
+  for (const line of lines) {
+    const [discipline, category, number, name, , unit, missing, , no_coverage] = line.split(',') as string[];
+    const key = `${category}/${number}`;
+    if (discipline === '209' && !rows.has(key)) rows.set(key, [key, name, unit, missing, no_coverage] as string[]);
+  }
+  t.deepEqual(
+    MRMS_PRODUCTS.map(({ category, number, name, unit, missing, no_coverage }) => [
+      `${category}/${number}`,
+      name,
+      unit,
+      String(missing),
+      String(no_coverage),
+    ]),
+    [...rows.values()] as string[][],
+  );
+});
+
+test('what no measurement is in the products we read is that of the table, but for rain, which has no other value than 0', (t) => {
+  for (const { name, category, number, no_coverage, missing } of PRODUCTS) {
+    const row = MRMS_PRODUCTS.find((one) => one.category === category && one.number === number);
+    t.is<number | undefined, number | undefined>(no_coverage, row?.no_coverage, name);
+    t.is(missing, category === 6 ? null : (row?.missing ?? null), name);
+  }
+});

@@ -6,6 +6,14 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
 import { type DemFile, demFile, KEY, withFloat } from '../../support/data/dem.ts';
 import { scratch } from '../../support/data/world.ts';
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import type { HeightGrid } from '../../../pipeline/grid.ts';
+import { examineRadars, heightWindow, type RadarBlockage, radarBlockage } from '../../../pipeline/read/beam-blockage.ts';
+import type { Antenna } from '../../../schemas/geo/beam.ts';
+import { distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** Six rows of eight pixels of half a degree from 50 N 100 W; heights tell their row and column. */
 const PLAIN: DemFile = {
@@ -194,3 +202,259 @@ for (const rows of [1e-300, 5e-324, 0.5, 2.5, -1])
     const error = await t.throwsAsync(openDem(path, false), { instanceOf: BadInput });
     t.is(error.subject, path);
   });
+
+type HeightAt = Parameters<typeof radarBlockage>[1];
+
+const SITE: Antenna = { id: 'KAAA', lat: 40, lon: -95, antenna_m: 300, ground_m: 270 };
+const CELL_KM = 0.25;
+const SEA: HeightAt = () => 0;
+
+const examine = (heightAt: HeightAt, site = SITE, cell_km = CELL_KM) => radarBlockage(site, heightAt, cell_km);
+const stepsOf = ({ steps }: RadarBlockage, azimuth: number, tilt = 0.5) =>
+  steps
+    .filter(({ azimuth_deg, tilt_deg }) => azimuth_deg === azimuth && tilt_deg === tilt)
+    .map(({ distance_km, blocked }) => [distance_km, blocked]);
+
+/** Terrain of a height where the distance from the site lies between two, sea elsewhere. */
+function ring(from_km: number, to_km: number, height_m: number, elsewhere: HeightAt = SEA): HeightAt {
+  return (lat, lon) => {
+    const rough_km = roughDistanceKm(SITE, { lat, lon });
+    if (rough_km < 0.99 * from_km - 0.1 || rough_km > 1.01 * to_km + 0.1) return elsewhere(lat, lon);
+    const km = distanceKm(SITE, { lat, lon });
+    return km >= from_km && km < to_km ? height_m : elsewhere(lat, lon);
+  };
+}
+
+/** Height of a beam's centre above the antenna over a ground distance, km, by trying ranges. */
+function handHeightKm(ground_km: number, tilt_deg: number): { centre_km: number; range_km: number } {
+  const ae = 8494.67;
+  const e = (tilt_deg * Math.PI) / 180;
+  let [low, high] = [0, 2 * ground_km];
+  for (let n = 0; n < 80; n++) {
+    const r = (low + high) / 2;
+    const h = Math.sqrt(r * r + ae * ae + 2 * r * ae * Math.sin(e)) - ae;
+    if (ae * Math.asin((r * Math.cos(e)) / (ae + h)) < ground_km) low = r;
+    else high = r;
+  }
+  return { range_km: low, centre_km: Math.sqrt(low * low + ae * ae + 2 * low * ae * Math.sin(e)) - ae };
+}
+
+test('a flat sea blocks nothing: every ray of the lowest tilt is known and free', (t) => {
+  const { steps, unknown_share, shadowed_share } = examine(SEA);
+  t.is(steps.length, 360);
+  t.true(steps.every(({ tilt_deg, distance_km, blocked }) => tilt_deg === 0.5 && distance_km === 0 && blocked === 0));
+  t.deepEqual(
+    steps.map(({ azimuth_deg }) => azimuth_deg),
+    Array.from({ length: 360 }, (_, azimuth) => azimuth),
+  );
+  t.deepEqual([unknown_share, shadowed_share], [0, 0]);
+});
+
+/** Terrain over the beam's centre, in radii of the beam, and the share of Bech et al. 2003 as SCIENCE.md, "Radar coverage", cites it. */
+for (const [y, share] of [
+  [-0.5, 0.1955],
+  [-0.25, 0.3425],
+  [0, 0.5],
+  [0.25, 0.6575],
+  [0.5, 0.8045],
+] as const)
+  for (const [distance_km, tilt] of [
+    [60, 0.5],
+    [100, 0.9],
+  ] as const)
+    test(`a ridge ${y} radii over the centre of the ${tilt} degree beam at ${distance_km} km blocks ${share} of it`, (t) => {
+      const { centre_km, range_km } = handHeightKm(distance_km, tilt);
+      const radius_km = (range_km * 0.925 * Math.PI) / 360;
+      const height_m = SITE.antenna_m + 1000 * (centre_km + y * radius_km);
+      const found = examine(ring(distance_km - 0.05, distance_km + 0.05, height_m));
+      const last = stepsOf(found, 123, tilt).at(-1);
+      t.deepEqual(last, [distance_km, Math.round(100 * share) / 100]);
+    });
+
+test('the 0.5 degree beam 100 km away has its centre at 1461 m, as in the reference table', (t) => {
+  // Range and ground distance differ by 20 m there, which is one metre of height.
+  t.true(Math.abs(1000 * handHeightKm(100, 0.5).centre_km - 1461) < 2);
+  const found = examine(ring(99.9, 100.1, SITE.antenna_m + 1461));
+  t.deepEqual(stepsOf(found, 0).at(-1), [100, 0.5]);
+});
+
+test('the share is the largest so far: a lower ridge behind a higher one changes nothing', (t) => {
+  const high = SITE.antenna_m + 1000 * handHeightKm(50, 0.5).centre_km;
+  const low = SITE.antenna_m + 1000 * handHeightKm(90, 0.5).centre_km - 300;
+  const top = SITE.antenna_m + 1000 * handHeightKm(130, 0.5).centre_km + 2000;
+  const found = examine(ring(49.9, 50.1, high, ring(89.9, 90.1, low, ring(129.9, 130.1, top))));
+  t.deepEqual(stepsOf(found, 200), [
+    [0, 0],
+    [50, 0.5],
+    [130, 1],
+  ]);
+  t.is(found.shadowed_share, 1);
+  const alone = examine(ring(89.9, 90.1, low));
+  const share = stepsOf(alone, 200).at(-1)?.[1] ?? 0;
+  t.true(share > 0 && share < 0.5, 'the lower ridge would block something');
+});
+
+test('along every ray the share rises with every step, and a higher tilt is never blocked more', (t) => {
+  const rough: HeightAt = (lat, lon) => 900 + 700 * Math.sin(40 * lat) * Math.cos(31 * lon);
+  const { steps } = examine(rough);
+  const rays = Map.groupBy(steps, ({ azimuth_deg, tilt_deg }) => `${azimuth_deg} ${tilt_deg}`);
+  t.true(rays.size > 400);
+  for (const [ray, of] of rays)
+    for (const [index, { blocked, distance_km }] of of.entries()) {
+      const before = of[index - 1];
+      if (before && (before.blocked >= blocked || before.distance_km >= distance_km)) t.fail(ray);
+    }
+  for (let azimuth = 0; azimuth < 360; azimuth++) {
+    const ends = [0.5, 0.9, 1.3].map((tilt) => stepsOf({ steps } as RadarBlockage, azimuth, tilt).at(-1)?.[1] ?? 0);
+    t.deepEqual(
+      ends,
+      ends.toSorted((a, b) => b - a),
+    );
+  }
+});
+
+test('terrain nearer than a kilometre, or than one cell of the model, is not looked at', (t) => {
+  const hill = ring(0, 4.9, 3000);
+  t.is(stepsOf(examine(hill), 10)[1]?.[0], 1);
+  t.is(stepsOf(examine(hill, SITE, 3), 10)[1]?.[0], 3);
+  t.is(stepsOf(examine(hill, SITE, 5), 10).length, 1);
+});
+
+test('unknown heights block nothing and are counted', (t) => {
+  const half: HeightAt = (_, lon) => (lon < SITE.lon ? Number.NaN : 0);
+  const { steps, unknown_share, shadowed_share } = examine(half);
+  t.is(steps.length, 360);
+  t.true(Math.abs(unknown_share - 0.5) < 0.01, `${unknown_share}`);
+  t.is(shadowed_share, 0);
+});
+
+test('a ray over the date line meets what lies behind it', (t) => {
+  const island: HeightAt = (_, lon) => {
+    t.true(Number.isFinite(lon));
+    return lon > 0 && lon < 179.5 ? 4000 : 0;
+  };
+  const found = examine(island, { ...SITE, lat: 20, lon: -179.5 });
+  const [, first] = stepsOf(found, 270);
+  // One degree of longitude at 20 N is 104.65 km.
+  t.true(Math.abs((first?.[0] ?? 0) - 104.65) < 0.3, `${first}`);
+  t.is(stepsOf(found, 90).length, 1);
+});
+
+/** Ten rows of eight cells of one degree, the first centre at 49.5 N 109.5 W; 100 m for each degree north of 40. */
+function grid(changes: Partial<HeightGrid> = {}) {
+  const read: number[] = [];
+  const made: HeightGrid = {
+    rows: 10,
+    cols: 8,
+    north_lat: 49.5,
+    west_lon: -109.5,
+    lat_step_deg: 1,
+    lon_step_deg: 1,
+    readRows: async (first, count) =>
+      Array.from({ length: count }, (_, k) => {
+        read.push(first + k);
+        return new Float32Array(8).fill(100 * (9.5 - first - k));
+      }),
+    ...changes,
+  };
+  return { made, read };
+}
+
+test('heights between cells are bilinear', async (t) => {
+  const at = await heightWindow(grid().made)([-109, 41, -103, 49]);
+  t.is(at(45.5, -106.5), 550);
+  t.is(at(45.75, -106.2), 575);
+});
+
+test('a longitude counted from 0 to 360 is the same place', async (t) => {
+  const sloping = grid({
+    west_lon: 250.5,
+    readRows: async (_, count) =>
+      Array.from({ length: count }, () => Float32Array.from({ length: 8 }, (_, col) => col)),
+  });
+  const at = await heightWindow(sloping.made)([-109, 41, -103, 49]);
+  t.is(at(45, -109.5), 0);
+  t.is(at(45, -107.25), 2.25);
+});
+
+test('outside the outermost centres, and beside an unknown cell, the height is not known', async (t) => {
+  const at = await heightWindow(grid().made)([-120, 30, -90, 60]);
+  for (const [lat, lon] of [
+    [49.6, -106],
+    [40.4, -106],
+    [45, -109.6],
+    [45, -102.4],
+    [45, 70],
+  ] as const)
+    t.true(Number.isNaN(at(lat, lon)), `${lat} ${lon}`);
+  t.is(Math.round(at(49.4, -102.6)), 940);
+  const void_ = grid({
+    readRows: async (_, count) => Array.from({ length: count }, () => new Float32Array(8).fill(Number.NaN)),
+  });
+  t.true(Number.isNaN((await heightWindow(void_.made)([-109, 41, -103, 49]))(45, -106)));
+});
+
+test('boxes from north to south read every row once', async (t) => {
+  const { made, read } = grid();
+  const windowOf = heightWindow(made);
+  for (const [south, north] of [
+    [47, 49],
+    [45, 48],
+    [45.2, 47],
+    [41, 44],
+  ] as const) {
+    const at = await windowOf([-109, south, -103, north]);
+    t.is(Math.round(at((south + north) / 2, -106)), Math.round(100 * ((south + north) / 2 - 40)));
+  }
+  t.deepEqual(
+    read,
+    read.toSorted((a, b) => a - b),
+  );
+  t.is(new Set(read).size, read.length);
+});
+
+/** The real heights of the earth at 20 arc-minutes, south first, from 20 E on; the last column repeats the first. */
+function etopo(): number[][] {
+  const text = gunzipSync(readFileSync(sharedData('terrain', 'etopo20data.gz'))).toString('latin1');
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+}
+
+async function asGeotiff(t: ExecutionContext): Promise<string> {
+  const south = etopo();
+  const height = (lat: number, lon: number) =>
+    (south[Math.floor((lat + 90) * 3)] as number[])[Math.floor((lon - 20) * 3)];
+  const path = `${await scratch(t, 'etopo')}.tif`;
+  const world = { rows: 540, cols: 1080, west: 20, north: 90, step_deg: 1 / 3 };
+  await fs.writeFile(path, demFile({ ...world, height, type: 'float32', deflate: true }));
+  return path;
+}
+
+const SITES = ['KTLX', 'KAMX', 'KTBW', 'KMLB', 'KBYX', 'KJAX', 'KICT', 'KHNX', 'KBBX', 'KPDT', 'KHDX', 'KMTX', 'KIWA'];
+
+sharedTest(
+  'real heights, though far too coarse, shade radars below western ranges and none on the Gulf coast',
+  async (t) => {
+    const dem = await openDem(await asGeotiff(t), false);
+    t.teardown(() => dem.close());
+    const sites = WSR88D.filter(({ id }) => SITES.includes(id));
+    const found = new Map<string, RadarBlockage>();
+    for await (const radar of examineRadars(sites, dem, () => {})) found.set(radar.id, radar);
+    t.deepEqual([...found.keys()].sort(), SITES.toSorted());
+    const shadowed = (id: string) => found.get(id)?.shadowed_share ?? Number.NaN;
+    for (const id of ['KAMX', 'KTBW', 'KMLB', 'KBYX', 'KJAX', 'KTLX', 'KICT']) {
+      t.is(shadowed(id), 0, id);
+      t.true(
+        found.get(id)?.steps.every(({ blocked }) => blocked === 0),
+        id,
+      );
+    }
+    // Below the Sierra Nevada, the Blue Mountains and the Sacramento Mountains.
+    for (const id of ['KHNX', 'KBBX', 'KPDT', 'KHDX']) t.true(shadowed(id) > 0.2, `${id} ${shadowed(id)}`);
+    const isEast = ({ azimuth_deg }: { azimuth_deg: number }) => azimuth_deg > 0 && azimuth_deg < 160;
+    const deep = (found.get('KHNX')?.steps ?? []).filter(({ tilt_deg, blocked }) => tilt_deg === 0.5 && blocked > 0.5);
+    t.true(deep.length > 0 && deep.every(isEast), 'the Sierra lies east of the San Joaquin valley');
+  },
+);

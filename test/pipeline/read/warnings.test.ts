@@ -7,11 +7,15 @@ import { readAlerts } from '../../../pipeline/read/alerts.ts';
 import { checkPolygon } from '../../../pipeline/read/polygon.ts';
 import { readDiscussion, readWatch } from '../../../pipeline/read/watches.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import { WARNING_EVENTS, type Warning, type Watch } from '../../../schemas/tables/feeds.ts';
+import { WARNING_EVENTS, Warning, Watch, type FileReport, GroundReport, SpcOutlook } from '../../../schemas/tables/feeds.ts';
 import { alertFeature, alertFile, type MadeAlert } from '../../support/data/alert.ts';
-import { feedFigures, minuteOf } from '../../support/data/feed-figures.ts';
+import { feedFigures, minuteOf, tally } from '../../support/data/feed-figures.ts';
 import { withInstants } from '../../support/data/relative-times.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import { outlookLayerOf, readOutlookGeoJson } from '../../../pipeline/read/outlooks.ts';
+import { convectiveDateOf, readLsrGeoJson, readSpcReports } from '../../../pipeline/read/reports.ts';
+import { utcDate } from '../../../schemas/time.ts';
 
 const NOW = Date.parse('2025-05-01T20:10:00Z');
 const INCH_MM = 25.4;
@@ -634,4 +638,685 @@ for (const [title, ring] of [
 ] as const)
   test(`a polygon ${title} is refused with its span`, (t) => {
     t.regex(String(checkPolygon([ringOf(ring)])), /^spans \d+ degrees, expected at most 60/);
+  });
+
+const GEOJSON_NOW = Date.parse('2025-06-05T20:00:00Z');
+const CATEGORICAL = { day: 1, hazard: 'categorical', part: 'all' } as const;
+const PROPERTIES: Readonly<Record<string, unknown>> = {
+  DN: 5,
+  VALID: '202506052000',
+  EXPIRE: '202506061200',
+  ISSUE: '202506051954',
+  LABEL: 'ENH',
+  LABEL2: 'Enhanced Risk',
+  stroke: '#FF6600',
+  fill: '#FFA366',
+};
+const GEOJSON_SQUARE = [
+  [-98, 35],
+  [-97, 35],
+  [-97, 36],
+  [-98, 36],
+  [-98, 35],
+];
+const HOLE = [
+  [-97.8, 35.2],
+  [-97.2, 35.2],
+  [-97.2, 35.8],
+  [-97.8, 35.2],
+];
+const EMPTY = { type: 'GeometryCollection', geometries: [] };
+
+function feature(
+  properties: Record<string, unknown> = {},
+  geometry: unknown = { type: 'Polygon', coordinates: [GEOJSON_SQUARE] },
+) {
+  return { type: 'Feature', geometry, properties: { ...PROPERTIES, ...properties } };
+}
+
+function outlooksRead(...features: unknown[]) {
+  const bytes = Buffer.from(JSON.stringify({ type: 'FeatureCollection', features }));
+  return readOutlookGeoJson(bytes, 'x', CATEGORICAL, GEOJSON_NOW);
+}
+
+sharedTest('the enhanced risk of 5 June 2025 holds the cities and has the box outlooksRead by others', (t) => {
+  const name = 'spc_day1_cat_20250605_2000z_ENH_only.geojson';
+  const figures = feedFigures().outlooks.geojson[name]!;
+  const { rows, set_aside } = readOutlookGeoJson(
+    readFileSync(sharedData('outlooks', name)),
+    name,
+    CATEGORICAL,
+    GEOJSON_NOW,
+  );
+  t.deepEqual(set_aside, []);
+  t.is(rows.length, figures.features);
+  const [row] = rows;
+  t.deepEqual(
+    [row?.label, row?.probability_pct, row?.issue_time, row?.valid_time, row?.expire_time, row?.forecast_date],
+    [
+      'ENH',
+      null,
+      Date.parse('2025-06-05T19:54:00Z'),
+      Date.parse('2025-06-05T20:00:00Z'),
+      Date.parse('2025-06-06T12:00:00Z'),
+      '2025-06-05',
+    ],
+  );
+  const coordinates = multiPolygonFromWkt(row!.geometry!);
+  t.is(coordinates[0]![0]!.length, figures.points);
+  const found = Object.keys(figures.contains).map((city) => {
+    const position = city.split(' ').at(-1)!.split(',').map(Number);
+    return [city, booleanPointInPolygon(position, { type: 'MultiPolygon', coordinates })];
+  });
+  t.deepEqual(Object.fromEntries(found), { ...figures.contains });
+  const [lons, lats] = [0, 1].map((axis) => coordinates.flat(2).map((position) => position[axis]!)) as [
+    number[],
+    number[],
+  ];
+  t.deepEqual([Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)], [...figures.bbox]);
+});
+
+test('shell and hole are wound as RFC 7946 has it, whichever way they were drawn', (t) => {
+  const expected =
+    'MULTIPOLYGON (((-98 35, -97 35, -97 36, -98 36, -98 35), (-97.8 35.2, -97.2 35.8, -97.2 35.2, -97.8 35.2)))';
+  for (const rings of [
+    [GEOJSON_SQUARE, HOLE],
+    [GEOJSON_SQUARE.toReversed(), HOLE.toReversed()],
+  ])
+    t.is(outlooksRead(feature({}, { type: 'MultiPolygon', coordinates: [rings] })).rows[0]?.geometry, expected);
+});
+
+test('probabilities become percent, the significant area has none', (t) => {
+  const { rows } = outlooksRead(feature({ LABEL: '0.15' }), feature({ LABEL: 'SIGN' }), feature({ LABEL: 'CIG1' }));
+  t.deepEqual(
+    rows.map(({ label, probability_pct }) => [label, probability_pct]),
+    [
+      ['0.15', 15],
+      ['SIGN', null],
+      ['CIG1', null],
+    ],
+  );
+});
+
+for (const [title, geometry] of [
+  ['an empty collection', EMPTY],
+  ['an empty multipolygon', { type: 'MultiPolygon', coordinates: [] }],
+  ['null', null],
+] as const)
+  test(`a layer that shows nothing (${title}) gives one row without area`, (t) => {
+    const { rows, set_aside } = outlooksRead(feature({ DN: 0, LABEL: '', LABEL2: '' }, geometry));
+    t.deepEqual(set_aside, []);
+    t.deepEqual(
+      rows.map(({ label, geometry: area, is_complete, issue_time }) => [label, area, is_complete, issue_time]),
+      [[null, null, true, Date.parse('2025-06-05T19:54:00Z')]],
+    );
+  });
+
+test('the row without area goes when the layer has areas', (t) => {
+  const { rows } = outlooksRead(feature({ LABEL: '' }, EMPTY), feature());
+  t.deepEqual(
+    rows.map(({ label }) => label),
+    ['ENH'],
+  );
+});
+
+const CROSSED = ['-98 35', '-97 36', '-97 35', '-98 37', '-98 35'].map((position) => position.split(' ').map(Number));
+
+for (const [title, properties, geometry, reason] of [
+  ['that crosses itself', {}, { type: 'Polygon', coordinates: [CROSSED] }, 'rings 0 and 0 cross'],
+  ['that is not closed', {}, { type: 'Polygon', coordinates: [GEOJSON_SQUARE.slice(0, -1)] }, 'ring 0 is not closed'],
+  ['of text', {}, { type: 'Polygon', coordinates: [[['-98', 35]]] }, 'position \'["-98",35]\', expected'],
+  ['that is a line', {}, { type: 'LineString', coordinates: GEOJSON_SQUARE }, "geometry is 'LineString', expected"],
+  ['of an unknown label', { LABEL: 'AWFUL' }, undefined, "label is 'AWFUL', expected"],
+  ['without label', { LABEL: undefined }, undefined, 'properties.LABEL: invalid input'],
+  ['without time', { VALID: undefined }, undefined, 'properties.VALID: invalid input'],
+  ['of the 31st of June', { ISSUE: '202506311954' }, undefined, 'times are 202506311954'],
+  [
+    'that ends before it begins',
+    { EXPIRE: '202506051200' },
+    undefined,
+    'valid from 2025-06-05T20:00:00Z to 2025-06-05T12:00:00Z, expected at most a day',
+  ],
+  ['issued in the future', { ISSUE: '202506052054' }, undefined, 'issued 202506052054, which lies in the future'],
+] as const)
+  test(`an area ${title} is set aside, and the rest is not complete`, (t) => {
+    const { rows, set_aside } = outlooksRead(feature(properties, geometry), feature({ LABEL: 'SLGT' }));
+    t.deepEqual([set_aside.length, set_aside[0]?.item], [1, 'feature 1']);
+    t.true(set_aside[0]?.reason.startsWith(reason), set_aside[0]?.reason);
+    t.deepEqual(
+      rows.map(({ label, is_complete }) => [label, is_complete]),
+      [['SLGT', false]],
+    );
+  });
+
+test('a polygon with a stray position costs itself, not the other polygons of its label', (t) => {
+  const stray = [GEOJSON_SQUARE.toSpliced(1, 1, [-97, 350])];
+  const { rows, set_aside } = outlooksRead(feature({}, { type: 'MultiPolygon', coordinates: [stray, [GEOJSON_SQUARE]] }));
+  t.deepEqual(
+    set_aside.map(({ item }) => item),
+    ['feature 1 polygon'],
+  );
+  t.regex(set_aside[0]?.reason ?? '', /^position '\[-97,350\]', expected longitude and latitude/);
+  t.deepEqual(
+    rows.map(({ label, is_complete, geometry }) => [label, is_complete, multiPolygonFromWkt(geometry ?? '').length]),
+    [['ENH', false, 1]],
+  );
+});
+
+for (const [title, times] of [
+  ['ten days ahead', { VALID: '202506151200', EXPIRE: '202506161200' }],
+  ['for 48 hours', { VALID: '202506051200', EXPIRE: '202506071200' }],
+] as const)
+  test(`a layer of day 1 that is valid ${title} is refused by name`, (t) => {
+    t.throws(() => outlooksRead(feature(times), feature({ ...times, LABEL: 'SLGT' })), {
+      instanceOf: BadInput,
+      message: /valid from 2025-06/,
+    });
+  });
+
+test('a feature of the simulator is simulated, the next one is not', (t) => {
+  const { rows } = outlooksRead(feature({ SOURCE: 'simulated' }), feature());
+  t.deepEqual(
+    rows.map(({ data_source }) => data_source),
+    ['simulated', 'observed'],
+  );
+});
+
+for (const [title, text] of [
+  ['an error page', '<html><body>504</body></html>'],
+  ['cut json', '{"type": "FeatureCollection", "features": [{'],
+  ['json of something else', '[]'],
+  ['a collection without features', '{"type": "FeatureCollection", "features": []}'],
+  [
+    'a layer whose only area is broken',
+    JSON.stringify({ type: 'FeatureCollection', features: [feature({ VALID: 'x' })] }),
+  ],
+] as const)
+  test(`${title} is refused as a whole, never outlooksRead as no areas`, (t) => {
+    t.throws(() => readOutlookGeoJson(Buffer.from(text), 'x', CATEGORICAL, GEOJSON_NOW), { instanceOf: BadInput });
+  });
+
+for (const [name, layer] of [
+  ['day1otlk_cat.lyr.geojson', { day: 1, hazard: 'categorical', part: 'all' }],
+  ['day1otlk_hail.nolyr.geojson', { day: 1, hazard: 'hail', part: 'probabilities' }],
+  ['day2otlk_sighail.lyr.geojson', { day: 2, hazard: 'hail', part: 'significant' }],
+  ['day1otlk_20260305_1300_cighail.lyr.geojson', { day: 1, hazard: 'hail', part: 'significant' }],
+  ['products/outlook/day1otlk_torn.lyr.geojson', { day: 1, hazard: 'tornado', part: 'probabilities' }],
+  ['day3otlk_prob.lyr.geojson', { day: 3, hazard: 'any_severe', part: 'probabilities' }],
+  ['day8prob.lyr.geojson', { day: 8, hazard: 'any_severe', part: 'probabilities' }],
+  ['day4otlk_cat.lyr.geojson', null],
+  ['day9prob.lyr.geojson', null],
+  ['day1fw_windrh.lyr.geojson', null],
+] as const)
+  test(`the name ${name} ${layer ? `is day ${layer.day} ${layer.hazard}` : 'is no layer'}`, (t) => {
+    t.deepEqual(outlookLayerOf(name), layer);
+  });
+
+test('whatever the geometry is, it becomes an area or a reason', (t) => {
+  const number = fc.oneof(fc.integer({ min: -200, max: 200 }), fc.constant(null));
+  const coordinates = fc.array(
+    fc.array(fc.array(fc.array(number, { maxLength: 3 }), { maxLength: 6 }), { maxLength: 3 }),
+    { maxLength: 3 },
+  );
+  fc.assert(
+    fc.property(coordinates, (value) => {
+      const { rows } = outlooksRead(feature({}, { type: 'MultiPolygon', coordinates: value }), feature());
+      t.true(rows.length >= 1);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const HOUR_MS = 3_600_000;
+const START_MS = Date.parse('2025-06-05T12:00:00Z');
+
+/** Fault of an outlook of a day with its times in hours before and after 12 UTC of its date; null without one. */
+function faultAt(day: number, issued_h: number, begins_h = 0, ends_h = 24): string | null {
+  const compact = (hours: number) =>
+    new Date(START_MS + hours * HOUR_MS).toISOString().slice(0, 16).replaceAll(/[-:T]/g, '');
+  const times = { ISSUE: compact(-issued_h), VALID: compact(begins_h), EXPIRE: compact(ends_h) };
+  const bytes = Buffer.from(JSON.stringify({ type: 'FeatureCollection', features: [feature(times)] }));
+  try {
+    readOutlookGeoJson(bytes, 'x', { ...CATEGORICAL, day }, START_MS + 100 * HOUR_MS);
+    return null;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+test('the issues of every day that the Storm Prediction Center makes are taken, with their updates', (t) => {
+  for (const [issued_h, begins_h] of [
+    [6.3, 0],
+    [-0.8, 1],
+    [-4.4, 4.5],
+    [-7.9, 8],
+    [-12.8, 13],
+    [-20, 13],
+  ] as const)
+    t.is(faultAt(1, issued_h, begins_h), null, `${issued_h} h`);
+  for (const [day, issued_h] of [
+    [2, 30],
+    [2, 18.5],
+    [3, 52.5],
+    [3, 40.5],
+    [4, 75],
+    [5, 99],
+    [6, 123],
+    [7, 147],
+    [8, 171],
+  ] as const)
+    t.is(faultAt(day, issued_h), null, `day ${day}, ${issued_h} h`);
+});
+
+test('dates that no outlook of a day has are named', (t) => {
+  t.regex(faultAt(1, 240) ?? '', /issued .* which is not day 1 then$/);
+  t.regex(faultAt(2, 240) ?? '', /not day 2 then/);
+  t.regex(faultAt(8, 195) ?? '', /not day 8 then/);
+  t.regex(faultAt(3, 6) ?? '', /not day 3 then/);
+  t.regex(faultAt(1, 6, -24) ?? '', /expected at most a day/);
+  t.regex(faultAt(2, 24, 0, 48) ?? '', /expected just a day/);
+  t.regex(faultAt(4, 75, 0, 26) ?? '', /expected an end at 12 UTC/);
+});
+
+const HEADER = 'Time,Size,Location,County,State,Lat,Lon,Comments';
+const ROW = '1336,175,7 E AMSTERDAM,BATES,MO,38.35,-94.46,(EAX)';
+const REPORTS_NOW = Date.parse('2013-05-21T18:00:00Z');
+
+function reportsRead(...lines: string[]) {
+  return readSpcReports(Buffer.from(lines.join('\n')), 'x', {
+    convective_date: '2013-05-20',
+    list: 'filtered',
+    now_ms: REPORTS_NOW,
+  });
+}
+
+function reportsOnly(line: string): FileReport {
+  return reportsRead(HEADER, line).rows[0] as FileReport;
+}
+
+function reportsReasonOf(line: string): string | undefined {
+  const { rows, set_aside } = reportsRead(HEADER, ROW, line);
+  return rows.length === 1 && set_aside[0]?.item === 'line 3' ? set_aside[0].reason : undefined;
+}
+
+const SPC_FILES = [
+  '0530_hail.csv',
+  '0530_torn.csv',
+  '0530_wind.csv',
+  '20_hail.csv',
+  '20_torn.csv',
+  '20_wind.csv',
+  'today.csv',
+];
+for (const name of SPC_FILES)
+  sharedTest(`${name} gives the rows, times, states, sizes and positions counted by others`, (t) => {
+    const figures = feedFigures().reports.spc[name];
+    t.truthy(figures);
+    const { rows, set_aside, others } = readSpcReports(readFileSync(sharedData('reports', 'spc', name)), name, {
+      convective_date: figures!.convective_day,
+      list: 'filtered',
+      now_ms: REPORTS_NOW + 30 * 86_400_000,
+    });
+    const { hail, ...rest } = figures!.sections;
+    t.deepEqual(set_aside, []);
+    t.deepEqual(
+      Object.fromEntries(others),
+      Object.fromEntries(Object.entries(rest).map(([kind, of]) => [kind, of.rows])),
+    );
+    t.is(rows.length, hail?.rows ?? 0);
+    if (hail === undefined) return;
+    t.is(minuteOf(rows[0]!.time), hail.first_utc);
+    t.is(minuteOf(rows.at(-1)!.time), hail.last_utc);
+    t.deepEqual(tally(rows.map(({ time }) => utcDate(time))), { ...hail.per_utc_date });
+    t.deepEqual(tally(rows.map(({ state }) => state)), { ...hail.states });
+    t.deepEqual(tally(rows.map(({ size_mm }) => Math.round((100 * size_mm) / 25.4))), { ...hail.size_counts });
+    t.is(Math.max(...rows.map(({ size_mm }) => size_mm)), hail.largest_mm);
+    t.deepEqual(
+      rows
+        .filter(({ size_mm }) => size_mm === hail.largest_mm)
+        .map(({ time, place, county, state, lat, lon }) => ({
+          utc: minuteOf(time),
+          location: place,
+          county,
+          state,
+          lat,
+          lon,
+        })),
+      [...hail.largest_at],
+    );
+    const [lats, lons] = [rows.map(({ lat }) => lat), rows.map(({ lon }) => lon)];
+    t.deepEqual([Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)], [...hail.bbox]);
+    t.true(rows.every(({ data_source }) => data_source === 'observed'));
+  });
+
+test('a time from 1200 on belongs to the date of the file, an earlier one to the next', (t) => {
+  const at = (time: string) => minuteOf(reportsOnly(`${time},175,A,B,MO,38.35,-94.46,`).time);
+  t.deepEqual(['1200', '2359', '0000', '0030', '1159'].map(at), [
+    '2013-05-20T12:00Z',
+    '2013-05-20T23:59Z',
+    '2013-05-21T00:00Z',
+    '2013-05-21T00:30Z',
+    '2013-05-21T11:59Z',
+  ]);
+});
+
+test('a row becomes a report in our units, with the office of its remark', (t) => {
+  t.deepEqual(reportsOnly('1828,175,RODNEY,MECOSTA,MI,43.67,-85.33,"LARGE", MEASURED, BY WZZM13. (GRR)'), {
+    report_id: 'spc:GRR:2013-05-20T18:28:00Z:43.670,-85.330',
+    source: 'spc',
+    time: Date.parse('2013-05-20T18:28:00Z'),
+    lat: 43.67,
+    lon: -85.33,
+    size_mm: 44.45,
+    is_measured: null,
+    place: 'RODNEY',
+    county: 'MECOSTA',
+    state: 'MI',
+    office: 'GRR',
+    remark: '"LARGE", MEASURED, BY WZZM13.',
+    product_id: null,
+    issued_at: null,
+    data_source: 'observed',
+    is_correction: false,
+    corrects_place: null,
+    list: 'filtered',
+  });
+});
+
+test('a line of the simulated office is a simulated report, the next one is not', (t) => {
+  const { rows } = reportsRead(HEADER, '1336,175,A,SIMULATED,XX,38.35,-94.46,SIMULATED REPORT. (SIM)', ROW);
+  t.deepEqual(
+    rows.map(({ data_source }) => data_source),
+    ['simulated', 'observed'],
+  );
+});
+
+for (const [line, reason] of [
+  ['1336,175,A,B,MO,38.35', '6 cells, expected 8'],
+  ['2560,175,A,B,MO,38.35,-94.46,', "time is '2560', expected HHMM"],
+  ['930,175,A,B,MO,38.35,-94.46,', "time is '930', expected HHMM"],
+  ['1336,UNK,A,B,MO,38.35,-94.46,', "size is 'UNK', expected hundredths of an inch from 1 to 1000"],
+  ['1336,0,A,B,MO,38.35,-94.46,', "size is '0', expected hundredths of an inch from 1 to 1000"],
+  ['1336,1001,A,B,MO,38.35,-94.46,', "size is '1001', expected hundredths of an inch from 1 to 1000"],
+  ['1336,-175,A,B,MO,38.35,-94.46,', "size is '-175', expected hundredths of an inch from 1 to 1000"],
+  ['1336,175,A,B,MO,98.35,-94.46,', "position is '98.35,-94.46', expected degrees of latitude and longitude"],
+  ['1336,175,A,B,MO,0,0,', "position is '0,0', expected degrees of latitude and longitude"],
+  ['1336,175,A,B,MO,,-94.46,', "position is ',-94.46', expected degrees of latitude and longitude"],
+  ['<html>,<body>', '2 cells, expected 8'],
+] as const)
+  test(`the row '${line}' is set aside, the one beside it is kept`, (t) => t.is(reportsReasonOf(line), reason));
+
+test('a report later than the clock is set aside', (t) => {
+  const { rows, set_aside } = readSpcReports(Buffer.from(`${HEADER}\n${ROW}\n1347,175,A,B,MO,38.35,-94.46,`), 'x', {
+    convective_date: '2013-05-20',
+    list: 'filtered',
+    now_ms: Date.parse('2013-05-20T13:36:00Z'),
+  });
+  t.is(rows.length, 1);
+  t.deepEqual(set_aside, [{ item: 'line 3', reason: 'time 2013-05-20T13:47:00Z lies in the future' }]);
+});
+
+for (const [title, text, reason] of [
+  ['an error page', '<!DOCTYPE html>\n<html><body>404</body></html>', 'an html or xml page, expected the report list'],
+  ['an empty file', '', "is empty, expected 'Time,Size"],
+  ['another table', 'name,lat,lon\nx,1,2', "starts with 'name,lat,lon', expected 'Time,Size"],
+] as const)
+  test(`${title} instead of a daily list is refused as a whole`, (t) => {
+    const error = t.throws(() => reportsRead(text), { instanceOf: BadInput });
+    t.true(error?.message.includes(reason), error?.message);
+  });
+
+test('a list without rows is sound: nothing was reported', (t) => {
+  t.deepEqual(reportsRead(HEADER), { rows: [], set_aside: [], others: new Map(), rejected_ms: [] });
+});
+
+test('the date of a list comes from its name, and turns over at 12 UTC for the running ones', (t) => {
+  const now_ms = Date.parse('2013-05-20T11:59:00Z');
+  t.is(convectiveDateOf('climo/reports/130520_rpts_hail.csv', now_ms), '2013-05-20');
+  t.is(convectiveDateOf('130520_rpts_filtered_hail.csv', now_ms), '2013-05-20');
+  t.is(convectiveDateOf('130520_rpts_raw_hail.csv', now_ms), '2013-05-20');
+  t.is(convectiveDateOf('130520_rpts.csv', now_ms), '2013-05-20');
+  t.is(convectiveDateOf('today_hail.csv', now_ms), '2013-05-19');
+  t.is(convectiveDateOf('yesterday_hail.csv', now_ms), '2013-05-18');
+  t.is(convectiveDateOf('today_filtered_hail.csv', now_ms + 60_000), '2013-05-20');
+  t.is(convectiveDateOf('130230_rpts_hail.csv', now_ms), null);
+  t.is(convectiveDateOf('index.html', now_ms), null);
+});
+
+const REPORTS_GEOJSON_NOW = Date.parse('2025-06-07T00:00:00Z');
+const PROPERTIES: Readonly<Record<string, unknown>> = {
+  valid: '2025-06-05T23:32:00Z',
+  magnitude: 3,
+  city: '2 ESE Tatum',
+  county: 'Lea',
+  state: 'NM',
+  remark: 'Corrects previous hail report from 2 ESE Tatum. Hail measured up to 3.5 inches in diameter.',
+  wfo: 'MAF',
+  typetext: 'HAIL',
+  product_id: '202506060013-KMAF-NWUS54-LSRMAF',
+  unit: 'Inch',
+  qualifier: 'E',
+};
+
+function file(...features: unknown[]): Buffer {
+  return Buffer.from(JSON.stringify({ type: 'FeatureCollection', features }));
+}
+
+function reportsFeature(
+  properties: Record<string, unknown> = {},
+  geometry: unknown = { type: 'Point', coordinates: [-103.28, 33.24] },
+) {
+  return { type: 'Feature', properties: { ...REPORTS_PROPERTIES, ...properties }, geometry };
+}
+
+sharedTest('the archive file of 5 June 2025 gives its four hail rows and counts the other events', (t) => {
+  const name = 'iem_lsrs_by_point_20250605_trimmed.geojson';
+  const figures = feedFigures().reports.iem_lsr[name]!;
+  const { rows, set_aside, others } = readLsrGeoJson(
+    readFileSync(sharedData('reports', 'lsr', name)),
+    name,
+    REPORTS_GEOJSON_NOW,
+  );
+  const { HAIL, ...rest } = figures.by_type;
+  t.deepEqual(set_aside, []);
+  t.is(rows.length, HAIL);
+  t.is(rows.length, figures.hail_rows);
+  t.deepEqual(Object.fromEntries(others), rest);
+  t.deepEqual(
+    rows.map(({ time, size_mm, place, state, lon, lat, product_id }) => ({
+      utc: `${new Date(time).toISOString().slice(0, 19)}Z`,
+      inch: Math.round((100 * size_mm) / 25.4) / 100,
+      qualifier: 'E',
+      city: place,
+      state,
+      lon,
+      lat,
+      product_id,
+    })),
+    figures.hail.map((row) => ({ ...row, qualifier: 'E' })),
+  );
+  t.deepEqual(
+    rows.map(({ corrects_place }) => corrects_place),
+    [null, '2 ESE Tatum', null, null],
+  );
+});
+
+test('a reportsFeature becomes a report in our units, with its product and what it corrects', (t) => {
+  t.deepEqual(readLsrGeoJson(file(reportsFeature()), 'x', REPORTS_GEOJSON_NOW).rows, [
+    {
+      report_id: 'lsr:MAF:2025-06-05T23:32:00Z:33.240,-103.280',
+      source: 'lsr',
+      time: Date.parse('2025-06-05T23:32:00Z'),
+      lat: 33.24,
+      lon: -103.28,
+      size_mm: 76.2,
+      is_measured: false,
+      place: '2 ESE Tatum',
+      county: 'Lea',
+      state: 'NM',
+      office: 'MAF',
+      remark: REPORTS_PROPERTIES.remark as string,
+      product_id: '202506060013-KMAF-NWUS54-LSRMAF',
+      issued_at: Date.parse('2025-06-06T00:13:00Z'),
+      data_source: 'observed',
+      is_correction: true,
+      corrects_place: '2 ESE Tatum',
+      list: null,
+    } satisfies FileReport,
+  ]);
+});
+
+test('a report of the simulated office is simulated, the next one is not', (t) => {
+  const { rows } = readLsrGeoJson(file(reportsFeature({ wfo: 'SIM' }), reportsFeature()), 'x', REPORTS_GEOJSON_NOW);
+  t.deepEqual(
+    rows.map(({ data_source }) => data_source),
+    ['simulated', 'observed'],
+  );
+});
+
+for (const [title, properties, reason] of [
+  ['no size', { magnitude: null }, "magnitude is 'null', expected inches above 0 and up to 10"],
+  ['a size of 0', { magnitude: 0 }, "magnitude is '0', expected inches above 0 and up to 10"],
+  ['an impossible size', { magnitude: 12.5 }, "magnitude is '12.5', expected inches above 0 and up to 10"],
+  ['another unit', { unit: 'MPH' }, "unit is 'MPH', expected inches"],
+  [
+    'a time that does not exist',
+    { valid: '2025-06-31T23:32:00Z' },
+    "valid is '2025-06-31T23:32:00Z', expected a UTC time",
+  ],
+  ['a local time', { valid: '2025-06-05T23:32:00' }, "valid is '2025-06-05T23:32:00', expected a UTC time"],
+  ['a time in the future', { valid: '2025-06-07T00:11:00Z' }, 'valid 2025-06-07T00:11:00Z lies in the future'],
+  ['no product', { product_id: 'x' }, "product_id is 'x', expected YYYYMMDDHHMM-office-…"],
+  ['no office', { wfo: undefined }, 'properties.wfo: invalid input: expected string, received undefined'],
+] as const)
+  test(`hail with ${title} is set aside, the one beside it is kept`, (t) => {
+    const { rows, set_aside } = readLsrGeoJson(file(reportsFeature(properties), reportsFeature()), 'x', REPORTS_GEOJSON_NOW);
+    t.is(rows.length, 1);
+    t.deepEqual(set_aside, [{ item: 'feature 1', reason }]);
+  });
+
+for (const [title, geometry] of [
+  ['null', null],
+  ['a line', { type: 'LineString', coordinates: [[1, 2]] }],
+  ['off the globe', { type: 'Point', coordinates: [-103.28, 133.24] }],
+  ['at the origin', { type: 'Point', coordinates: [0, 0] }],
+] as const)
+  test(`hail whose geometry is ${title} is set aside`, (t) => {
+    const { rows, set_aside } = readLsrGeoJson(file(reportsFeature({}, geometry), reportsFeature()), 'x', REPORTS_GEOJSON_NOW);
+    t.is(rows.length, 1);
+    t.is(set_aside.length, 1);
+  });
+
+for (const unit of ['Inch', 'INCHES', 'in', 'in.', ' inch ', '"', '', null, undefined])
+  test(`hail in the unit ${JSON.stringify(unit)} is in inches`, (t) => {
+    const { rows, set_aside } = readLsrGeoJson(file(reportsFeature({ unit, magnitude: 1 })), 'x', REPORTS_GEOJSON_NOW);
+    t.deepEqual([rows[0]?.size_mm, set_aside], [25.4, []]);
+  });
+
+for (const unit of ['cm', 'mm', 'F', 'in/hr', 'min', "'"])
+  test(`hail in the unit ${unit} is rejected by name, with its time`, (t) => {
+    const { set_aside, rejected_ms } = readLsrGeoJson(file(reportsFeature({ unit }), reportsFeature()), 'x', REPORTS_GEOJSON_NOW);
+    t.deepEqual(set_aside, [{ item: 'feature 1', reason: `unit is '${unit}', expected inches` }]);
+    t.deepEqual(rejected_ms, [Date.parse('2025-06-05T23:32:00Z')]);
+  });
+
+test('a rejected report whose time cannot be reportsRead has none', (t) => {
+  t.deepEqual(readLsrGeoJson(file(reportsFeature({ valid: 'x' })), 'x', REPORTS_GEOJSON_NOW).rejected_ms, [null]);
+  const { rejected_ms } = reportsRead(HEADER, '1400,UNK,A,B,MO,38.35,-94.46,', '25:60,175,A,B,MO,38.35,-94.46,', ROW);
+  t.deepEqual(rejected_ms, [Date.parse('2013-05-20T14:00:00Z'), null]);
+});
+
+test('size as text and hail over water are read', (t) => {
+  const { rows } = readLsrGeoJson(
+    file(reportsFeature({ magnitude: '1.75', typetext: 'MARINE HAIL', qualifier: 'M' })),
+    'x',
+    REPORTS_GEOJSON_NOW,
+  );
+  t.is(rows[0]?.size_mm, 44.45);
+  t.is(rows[0]?.is_measured, true);
+});
+
+for (const [title, text] of [
+  ['an error page', '<!doctype html><html></html>'],
+  ['cut json', '{"type": "FeatureCollection", "features": [{"type"'],
+  ['json of something else', '{"error": "busy"}'],
+] as const)
+  test(`${title} is refused as a whole`, (t) => {
+    t.throws(() => readLsrGeoJson(Buffer.from(text), 'x', REPORTS_GEOJSON_NOW), { instanceOf: BadInput });
+  });
+
+const FEED_FUZZ_NOW = Date.parse('2026-11-22T00:00:00Z');
+const FileReportRow = GroundReport.omit({ storm_date: true, received_at: true, withdrawn_at: true, is_current: true });
+
+/** Readers with a real file each, and a check that their rows fit the table. */
+const READERS: readonly (readonly [file: readonly string[], read: (bytes: Buffer) => void])[] = [
+  [
+    ['reports', 'spc', '0530_hail.csv'],
+    (bytes) => {
+      const options = { convective_date: '2013-05-30', list: 'filtered', now_ms: FEED_FUZZ_NOW } as const;
+      for (const row of readSpcReports(bytes, 'x', options).rows) FileReportRow.parse(row);
+    },
+  ],
+  [
+    ['reports', 'lsr', 'iem_lsrs_by_point_20250605_trimmed.geojson'],
+    (bytes) => {
+      for (const row of readLsrGeoJson(bytes, 'x', FEED_FUZZ_NOW).rows) FileReportRow.parse(row);
+    },
+  ],
+  [
+    ['warnings', 'alerts', 'two_real_SVR_with_hail_2023.geojson'],
+    (bytes) => {
+      for (const row of readAlerts(bytes, 'x', FEED_FUZZ_NOW).rows) Warning.parse(row);
+    },
+  ],
+  [
+    ['warnings', 'watches', 'SAW3.txt'],
+    (bytes) => void Watch.parse(readWatch(bytes, 'x', Date.parse('2021-07-10T04:00:00Z')).row),
+  ],
+  [['warnings', 'discussions', 'SWOMCD_tags.txt'], (bytes) => void Watch.parse(readDiscussion(bytes, 'x', FEED_FUZZ_NOW).row)],
+  [
+    ['outlooks', 'spc_day1_cat_20250605_2000z_ENH_only.geojson'],
+    (bytes) => {
+      for (const row of readOutlookGeoJson(bytes, 'x', { day: 1, hazard: 'categorical', part: 'all' }, FEED_FUZZ_NOW).rows)
+        SpcOutlook.parse(row);
+    },
+  ],
+];
+
+/** Bytes cut, changed or doubled at random places. */
+function damage(bytes: Buffer, changes: readonly (readonly [share: number, kind: number, byte: number])[]): Buffer {
+  return changes.reduce((damaged, [share, kind, byte]) => {
+    const i = Math.floor(share * damaged.length);
+    const [before, after] = [damaged.subarray(0, i), damaged.subarray(i)];
+    if (kind === 0) return before;
+    if (kind === 1) return Buffer.concat([before, after.subarray(1)]);
+    if (kind === 2) return Buffer.concat([before, Buffer.from([byte]), after]);
+    if (kind === 3) return Buffer.concat([before, Buffer.from([byte]), after.subarray(1)]);
+    return Buffer.concat([before, damaged.subarray(Math.max(0, i - byte)), after]);
+  }, bytes);
+}
+
+const changes = fc.array(
+  fc.tuple(
+    fc.double({ min: 0, max: 0.9999, noNaN: true }),
+    fc.constantFrom(0, 1, 2, 3, 3, 3, 4),
+    fc.integer({ min: 0, max: 255 }),
+  ),
+  { minLength: 1, maxLength: 6 },
+);
+
+for (const [file, read] of READERS)
+  sharedTest(`damage to ${file.at(-1)} is refused or gives rows that fit their table`, (t) => {
+    const bytes = readFileSync(sharedData(...file));
+    t.notThrows(() => read(bytes));
+    fc.assert(
+      fc.property(changes, (made) => {
+        try {
+          read(damage(bytes, made));
+        } catch (error) {
+          if (!(error instanceof BadInput)) throw error;
+        }
+      }),
+      { numRuns: 150 },
+    );
   });

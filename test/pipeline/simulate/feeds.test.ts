@@ -1,3 +1,5 @@
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import type { MultiPolygon } from '../../../schemas/geo/rings.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -23,7 +25,12 @@ import type { GroundReport, SpcOutlook, Warning } from '../../../schemas/tables/
 import { COLLECTION_TABLES } from '../../../schemas/tables/index.ts';
 import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN } from '../../../schemas/time.ts';
 import { hourRows } from '../../support/data/hour-rows.ts';
-import { multiPolygonContains } from '../../support/data/polygons.ts';
+
+/** True for a position (longitude, latitude) in or on the edge of polygons, as an independent library sees it. */
+function multiPolygonContains(polygons: MultiPolygon, position: readonly [number, number]): boolean {
+  const coordinates = polygons.map((polygon) => polygon.map((ring) => ring.map(([lon, lat]) => [lon, lat])));
+  return booleanPointInPolygon([...position], { type: 'MultiPolygon', coordinates });
+}
 
 const NOW = Date.parse('2026-05-01T23:00:00Z');
 const SCENARIO = plainsScenario(7, WSR88D);

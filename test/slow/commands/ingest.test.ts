@@ -75,17 +75,6 @@ test('logs events as JSON lines with fields', async (t) => {
   t.deepEqual([committed.scans, committed.redone, committed.dates], [2, 0, ['2026-05-02']]);
 });
 
-test('says that there is nothing to do', async (t) => {
-  const scans = await evening();
-  const root = await publishedRoot(t, scans);
-  const args = ['ingest', '--from', await delivered(t, scans), '--no-progress'];
-  const run = await command(root, args);
-  t.is(run.code, 0);
-  t.regex(run.stdout, /^Nothing to do: \d+ scans published already\./);
-  const empty = join(await scratch(t, 'x'), '..');
-  t.regex((await command(root, ['ingest', '--from', empty])).stdout, /^Nothing to do: no new scan\./);
-});
-
 test('without a source it simulates the last hours, goes on with the same evening later, and says when that is up to date', async (t) => {
   const root = await scratch(t);
   const simulate = (now_ms: number) => command(root, ['ingest', '--hours', '0.1', '--no-progress'], { now_ms });

@@ -221,19 +221,6 @@ for (const [title, section, octet, bit, reason] of [
     sameContent(t, await logicalContent(root), await contentOf(without(scans, 3)));
   });
 
-test('a bit flips in a companion: it is rejected with its reason, and its scan is as without it', async (t) => {
-  const scans = await aroundMidnight();
-  const bad = scans[3] as RawScan;
-  const vil = bad.files.find(({ product }) => product === 'VIL') as SourceFile;
-  const poisoned = await flipped(await scratch(t, 'poisoned'), vil, 5, 19, 1);
-  const others = filesOf(scans).filter((file) => file !== vil);
-  const root = await scratch(t);
-  const run = await ingest(root, [...others, poisoned]);
-  t.deepEqual([run.scans, run.rejected.length], [scans.length, 1]);
-  t.regex(run.rejected[0]?.reason ?? '', /value .* expected -3, -1 or 0 to 500 kg\/m2/);
-  sameContent(t, await logicalContent(root), await contentOfFiles(others));
-});
-
 /** A raw file with a byte of its gzip head changed or with other content, that was written at a time. */
 async function rewritten(t: Parameters<typeof scratch>[0], file: SourceFile, content: Uint8Array, time_ms: number) {
   const made = await altered(await scratch(t, 'rewritten'), file, content);

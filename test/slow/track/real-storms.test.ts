@@ -1,3 +1,6 @@
+import { type TrackCell, eachPixel, type Mask, maskOf } from '../../../pipeline/track/track-cell.ts';
+import { colLon, pixelAreaKm2, rowLat, LATTICE, latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
+import { type Patch, faults, follow } from '../../support/data/parting.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
@@ -6,26 +9,41 @@ import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { pixelsMoved } from '../../../pipeline/track/hindcast.ts';
 import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
-import {
-  type Heading,
-  headingOf,
-  kmPerDegree,
-  median,
-  offsetKm,
-  type Vector,
-  velocityOf,
-} from '../../../pipeline/track/motion.ts';
+import { type Heading, headingOf, kmPerDegree, median, offsetKm, type Vector, velocityOf } from '../../../pipeline/track/motion.ts';
 import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
-import { eachPixel, type Mask, maskOf, type TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { fillPolygons } from '../../../schemas/geo/fill.ts';
-import { LATTICE, latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
-import { faults, follow, type Patch } from '../../support/data/parting.ts';
-import { patchCell, texture } from '../../support/data/patch-cell.ts';
 import { hasSharedData, sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { cropField, trackCells } from '../../support/data/track-cells.ts';
+
+/** A cell as a patch around the middle of its pixels. */
+function texture({ rows, cols, tenths }: TrackCell): Patch {
+  const middle = (values: Uint16Array) => Math.round(values.reduce((sum, value) => sum + value, 0) / values.length);
+  const [row0, col0] = [middle(rows), middle(cols)];
+  return Array.from(tenths, (value, i) => ({ south: rows[i] - row0, east: cols[i] - col0, tenths: value }));
+}
+
+/** A patch as the only cell of a scan, its middle at a pixel. */
+function patchCell(patch: Patch, row: number, col: number): TrackCell {
+  const pixels = patch
+    .map(({ south, east, tenths }) => ({ row: row + south, col: col + east, tenths }))
+    .sort((a, b) => a.row - b.row || a.col - b.col);
+  const weight = pixels.reduce((sum, pixel) => sum + pixel.tenths, 0);
+  const lat = pixels.reduce((sum, pixel) => sum + pixel.tenths * rowLat(pixel.row), 0) / weight;
+  const lon = pixels.reduce((sum, pixel) => sum + pixel.tenths * colLon(pixel.col), 0) / weight;
+  return {
+    cell_index: 0,
+    ...{ lat, lon, centroid_lat: lat, centroid_lon: lon },
+    area_km2: pixels.reduce((sum, pixel) => sum + pixelAreaKm2(pixel.row), 0),
+    estimated_size_mm: Math.max(...pixels.map(({ tenths }) => tenths)) / 10,
+    rows: Uint16Array.from(pixels, (pixel) => pixel.row),
+    cols: Uint16Array.from(pixels, (pixel) => pixel.col),
+    tenths: Uint16Array.from(pixels, ({ tenths }) => tenths),
+    motion_hint: null,
+  };
+}
 
 /** Rates from 50 mm/h on are cores of heavy rain. */
 const CORE_TENTHS = 500;

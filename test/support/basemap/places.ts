@@ -9,7 +9,7 @@ import { usTowns } from './towns.ts';
 type PlaceRow = readonly [string, string, number, number];
 
 /** Content of `places.json`: what the map page finds by name. */
-export interface Places {
+interface Places {
   /** USPS codes by the name of the state. */
   readonly states: Readonly<Record<string, string>>;
   /** Largest first. */
@@ -22,7 +22,7 @@ export interface Places {
 type ZipRow = readonly [string, string, string, number, number];
 
 /** Content of `zips.json`, ascending. */
-export type Zips = readonly ZipRow[];
+type Zips = readonly ZipRow[];
 
 /** Three decimals are 100 m, which is finer than a town, a county or a ZIP is a point. */
 const DECIMALS = 1000;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net';
 
 /** What goes wrong with one request for an object, or for a listing (key `?list`). */
-export type Fault =
+type Fault =
   | { readonly kind: 'status'; readonly status: number; readonly headers?: Readonly<Record<string, string>> }
   /** Sends so many bytes of what was asked for, then breaks the connection. */
   | { readonly kind: 'reset'; readonly after: number }

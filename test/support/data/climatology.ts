@@ -10,7 +10,7 @@ import { type ClimatologyCell, climatology } from '../../../schemas/tables/deriv
 import { NOW_MS, onRoot } from './world.ts';
 
 /** When the data of a made-up climatology were published. */
-export const CLIMATOLOGY_AS_OF_MS = Date.parse('2026-05-01T21:30:00Z');
+const CLIMATOLOGY_AS_OF_MS = Date.parse('2026-05-01T21:30:00Z');
 
 const everyMonth = <Name extends string>(name: Name, values: readonly number[]) =>
   Object.fromEntries(MONTHS.map((month, index) => [`${name}_${month}`, values[index]])) as Record<

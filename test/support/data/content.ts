@@ -80,7 +80,7 @@ export function sameContent(t: ExecutionContext, found: Content, expected: Conte
 }
 
 /** The lists that readers follow. */
-export async function manifestsInForce(root: string, current: Current | null): Promise<Manifest[]> {
+async function manifestsInForce(root: string, current: Current | null): Promise<Manifest[]> {
   if (current === null) return [];
   const found: Manifest[] = [];
   for (const date of (await listPartitions(root)).dates) {

@@ -8,7 +8,7 @@ export interface Origin {
 }
 
 /** Mark of a pixel without coverage in `drawTenths`; 0 is covered and dry. */
-export const UNCOVERED = -1;
+const UNCOVERED = -1;
 
 /**
  * HailField of a picture: each digit is tens of mm, '.' is covered and dry, 'x' is no coverage.

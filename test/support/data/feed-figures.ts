@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { sharedData } from './shared-folder.ts';
 
 /** Figures of the real files of the text and GeoJSON feeds, as measured by tools that are not ours. */
-export interface FeedFigures {
+interface FeedFigures {
   readonly reports: {
     readonly spc: Readonly<
       Record<string, { readonly convective_day: string; readonly sections: Readonly<Record<string, SpcSection>> }>
@@ -22,7 +22,7 @@ export interface FeedFigures {
   };
 }
 
-export interface SpcSection {
+interface SpcSection {
   readonly rows: number;
   readonly first_utc: string;
   readonly last_utc: string;
@@ -42,7 +42,7 @@ export interface SpcSection {
   readonly bbox: readonly number[];
 }
 
-export interface LsrFigures {
+interface LsrFigures {
   readonly wfo: string;
   readonly tz: string;
   readonly issued_utc: string;
@@ -61,7 +61,7 @@ export interface LsrFigures {
   }[];
 }
 
-export interface IemFigures {
+interface IemFigures {
   readonly features: number;
   readonly by_type: Readonly<Record<string, number>>;
   readonly hail_rows: number;
@@ -78,7 +78,7 @@ export interface IemFigures {
   }[];
 }
 
-export interface OutlookFigures {
+interface OutlookFigures {
   readonly valid_ddhhmm: readonly [string, string];
   readonly issue_line: string;
   readonly sections: readonly {
@@ -94,14 +94,14 @@ export interface OutlookFigures {
   }[];
 }
 
-export interface OutlookFeatureFigures {
+interface OutlookFeatureFigures {
   readonly features: number;
   readonly points: number;
   readonly contains: Readonly<Record<string, boolean>>;
   readonly bbox: readonly number[];
 }
 
-export interface AlertFigures {
+interface AlertFigures {
   readonly features: number;
   readonly by_event: Readonly<Record<string, number>>;
   readonly relative_times: number;
@@ -127,7 +127,7 @@ interface OutlineFigures {
   readonly ring_lonlat: readonly (readonly number[])[];
 }
 
-export interface WatchFigures {
+interface WatchFigures {
   readonly kind: string;
   readonly watch: number;
   readonly type: string;
@@ -147,7 +147,7 @@ export interface WatchFigures {
   readonly polygon: OutlineFigures | null;
 }
 
-export interface DiscussionFigures {
+interface DiscussionFigures {
   readonly number: number;
   readonly valid_utc: readonly [string, string];
   readonly concerning: string;

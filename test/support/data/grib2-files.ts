@@ -17,7 +17,7 @@ function single(value: number): number[] {
 }
 
 /** Numbers of the given widths, one after the other, padded to whole octets: the slow obvious way. */
-export function bitString(values: readonly (readonly [value: number, width: number])[]): number[] {
+function bitString(values: readonly (readonly [value: number, width: number])[]): number[] {
   const bits = values.map(([value, width]) => (width === 0 ? '' : value.toString(2).padStart(width, '0'))).join('');
   return (bits.match(/.{1,8}/g) ?? []).map((byte) => Number.parseInt(byte.padEnd(8, '0'), 2));
 }
@@ -50,7 +50,7 @@ export function latLonSection(options: GridOptions): number[] {
   ]);
 }
 
-export interface Law {
+interface Law {
   readonly reference?: number;
   readonly binary_scale?: number;
   readonly decimal_scale?: number;
@@ -62,7 +62,7 @@ function lawOctets({ reference = -30, binary_scale = 0, decimal_scale = 1 }: Law
 }
 
 /** Sections 5 and 7 of a packed field. */
-export interface Packed {
+interface Packed {
   readonly representation: number[];
   readonly data: number[];
 }
@@ -88,7 +88,7 @@ export function floatPacking(values: readonly number[]): Packed {
   };
 }
 
-export interface ComplexOptions {
+interface ComplexOptions {
   readonly order: 0 | 1 | 2;
   readonly missing_management?: 0 | 1 | 2;
   /** Values per group; the last group takes what is left. */
@@ -166,7 +166,7 @@ function chunk(type: string, body: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(octets(body.length, 4)), named, Buffer.from(octets(crc32(named), 4))]);
 }
 
-export interface PngOptions {
+interface PngOptions {
   readonly columns: number;
   readonly rows: number;
   readonly bits: number;

@@ -6,7 +6,7 @@ import type { Table } from '../../../schemas/columns.ts';
 import type { Head } from '../../../schemas/head.ts';
 import { fileRows, rowTexts } from './row-texts.ts';
 
-export type TableMetadata = Awaited<ReturnType<typeof metadataOf>>;
+type TableMetadata = Awaited<ReturnType<typeof metadataOf>>;
 
 /** Lets the reader of Iceberg tables, which knows web addresses only, read `file:` addresses; they hold names as they are. */
 export function serveFiles(): void {

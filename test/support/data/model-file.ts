@@ -1,7 +1,7 @@
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 
 /** Lambert conformal grid with one standard parallel, rows from the south, columns from the west. */
-export interface LambertSpec {
+interface LambertSpec {
   readonly cols: number;
   readonly rows: number;
   /** First point, whole microdegrees; longitude 0 to 360. */
@@ -33,7 +33,7 @@ export interface ModelFieldSpec {
 }
 
 /** A grid of 480 by 420 km over Oklahoma. */
-export const MODEL_GRID: LambertSpec = {
+const MODEL_GRID: LambertSpec = {
   cols: 41,
   rows: 36,
   first_lat_udeg: 33_000_000,

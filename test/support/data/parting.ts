@@ -19,7 +19,7 @@ const KM_PER_COL = 0.86; // at 39 N
 export type Patch = readonly { readonly south: number; readonly east: number; readonly tenths: number }[];
 
 /** Towards where, degrees from north clockwise, and how fast. */
-export interface Way {
+interface Way {
   readonly kmh: number;
   readonly towards_deg: number;
 }
@@ -78,7 +78,7 @@ export function frame(parting: Parting, scan: number): TrackCell[] {
 }
 
 /** Cells of a scan and what tracking made of them. */
-export interface Followed {
+interface Followed {
   readonly cells: readonly TrackCell[];
   readonly step: TrackStep;
 }

@@ -30,14 +30,14 @@ import { dayMaxRow } from './rows.ts';
 import { sharedData } from './shared-folder.ts';
 
 /** Rows of a closed storm date, published without scans. */
-export interface DayRows {
+interface DayRows {
   readonly day_max: readonly DayMax[];
   readonly detections: readonly Detection[];
   readonly cells: readonly Cell[];
   readonly tracks?: readonly TrackPoint[];
 }
 
-export interface PublishedDay {
+interface PublishedDay {
   readonly storm_date: string;
   readonly rows: DayRows;
 }

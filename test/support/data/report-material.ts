@@ -14,7 +14,7 @@ const DESCRIPTION =
   'Storm date by storm date, MESH (maximum estimated size of hail) of NOAA MRMS within 5 miles of the point is compared with reports of hail on the ground. A detection is a pixel of 10 mm or more in one scan; a signal is 5 mm or more, or a report. Hit: a detection that a report of 13 mm or more corroborates (within 5 miles, 60 minutes and 8 km of a detection), or 38 mm or more within a mile in three detections with a confidence of 0.70 and more. Marginal: any other detection, or a report without radar. Miss: neither.';
 
 /** Pixels of a storm core that passes at a bearing and distance: the size falls off with the distance from it, to `floor_mm`. */
-export function stormPixels(
+function stormPixels(
   core: {
     readonly bearing_deg: number;
     readonly distance_km: number;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
 /** What shapely says of one geometry. */
-export interface ShapelyAnswer {
+interface ShapelyAnswer {
   readonly is_valid: boolean;
   readonly has_positive_area: boolean;
   /** For each place asked about: inside, outside, or too near to the edge to ask (1e-9 degrees). */

@@ -41,7 +41,7 @@ export function named(product: string, time: string, bytes = 1000, folder = ''):
 }
 
 /** A source file at a key. */
-export function at(key: string, bytes = 1000): SourceFile {
+function at(key: string, bytes = 1000): SourceFile {
   const found = parseName(key);
   if (!found) throw new RangeError(`'${key}' is no name of a raw file`);
   return { ...found, name: baseName(key), key, bytes, location: `/source/${key}` };

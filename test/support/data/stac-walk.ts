@@ -36,7 +36,7 @@ export interface StacFile extends StacObject {
 }
 
 /** An asset with the path that its address leads to. */
-export interface FoundAsset extends z.infer<typeof StacAsset> {
+interface FoundAsset extends z.infer<typeof StacAsset> {
   readonly path: string;
   readonly key: string;
 }

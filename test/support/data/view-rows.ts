@@ -6,7 +6,7 @@ import type { Table } from '../../../schemas/columns.ts';
 import { rowTexts, selectList } from './row-texts.ts';
 
 /** Rows as sorted lines of text, the same whoever read them. */
-export type RowLines = readonly string[];
+type RowLines = readonly string[];
 
 /** Rows of a view of `views.sql`, read by an engine of its own that knows nothing else of the data root. */
 export async function viewRows(root: string, views: readonly string[]): Promise<Record<string, RowLines>> {

@@ -61,7 +61,7 @@ export function ownCopy(folder: string): string {
 }
 
 /** The scans of one simulated evening. */
-export interface World {
+interface World {
   /** Every scan of the evening, about 45 of them, in order. */
   readonly rawScans: () => Promise<RawScan[]>;
   /** Scans of the evening from `HH:MM` (before midnight 23:, after it 00:) to `HH:MM`, the end not included. */
@@ -122,7 +122,7 @@ export async function deliver(folder: string, files: readonly SourceFile[]): Pro
   return folder;
 }
 
-export interface Opened {
+interface Opened {
   readonly root: Root;
   readonly session: Session;
 }
@@ -141,7 +141,7 @@ export interface OpenSettings {
 }
 
 /** A pool without threads. */
-export const readPool: ReadPool = { read: readAndPaint, close: async () => {} };
+const readPool: ReadPool = { read: readAndPaint, close: async () => {} };
 
 /** Opens a data root, works on it, and closes it. */
 export async function onRoot<Result>(

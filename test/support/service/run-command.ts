@@ -15,6 +15,7 @@ import { usageCommand } from '../../../api/commands/usage.ts';
 import { webhookCommand } from '../../../api/commands/webhook.ts';
 import { type Config, readConfig } from '../../../api/config.ts';
 import { EXIT } from '../../../schemas/command-line.ts';
+import { listen } from '../listen.ts';
 
 /** Makers of every command of `hail-api` but `serve`. */
 export const API_COMMANDS = [
@@ -78,18 +79,4 @@ async function runHere(config: Config, args: readonly string[]): Promise<Ran> {
   } finally {
     process.exitCode = undefined;
   }
-}
-
-/** Takes what is written to a stream; the function returns it and lets go. */
-function listen(stream: NodeJS.WriteStream): () => string {
-  const { write } = stream;
-  let text = '';
-  stream.write = (chunk: string | Uint8Array) => {
-    text += chunk.toString();
-    return true;
-  };
-  return () => {
-    stream.write = write;
-    return text;
-  };
 }

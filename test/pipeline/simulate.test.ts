@@ -3,20 +3,24 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { simulateCommand } from '../../../pipeline/commands/simulate.ts';
-import { readConfig } from '../../../pipeline/config.ts';
-import { Conflict } from '../../../pipeline/error.ts';
-import { filesBelow } from '../../../pipeline/files.ts';
-import { readGrid } from '../../../pipeline/read/mrms.ts';
-import { bucketPath, type EveningOptions, scanTimes, writeScans } from '../../../pipeline/simulate/evening.ts';
-import { MISSING, SIMULATED_PRODUCTS, simulateScan } from '../../../pipeline/simulate/fields.ts';
-import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
-import { coverageOf } from '../../../pipeline/simulate/storm-core.ts';
-import { climateScenario, type Scenario } from '../../../pipeline/simulate/weather.ts';
-import { MS_PER_HOUR, MS_PER_MIN } from '../../../schemas/time.ts';
-import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { EVENING_MS, SMALL as LARGER, SITES } from '../../support/data/small-evening.ts';
-import { scratch } from '../../support/data/world.ts';
+import { simulateCommand } from '../../pipeline/commands/simulate.ts';
+import { readConfig } from '../../pipeline/config.ts';
+import { Conflict } from '../../pipeline/error.ts';
+import { filesBelow } from '../../pipeline/files.ts';
+import { readGrid } from '../../pipeline/read/mrms.ts';
+import { bucketPath, type EveningOptions, scanTimes, writeScans } from '../../pipeline/simulate/evening.ts';
+import { MISSING, SIMULATED_PRODUCTS, simulateScan, type SimulatedScan } from '../../pipeline/simulate/fields.ts';
+import { writeGrib2 } from '../../pipeline/simulate/grib2-writer.ts';
+import { coverageOf } from '../../pipeline/simulate/storm-core.ts';
+import { climateScenario, type Scenario, isInWindow, plainsScenario } from '../../pipeline/simulate/weather.ts';
+import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
+import { sharedData, sharedTest } from '../support/data/shared-data.ts';
+import { EVENING_MS, SMALL as LARGER, SITES } from '../support/data/small-evening.ts';
+import { scratch } from '../support/data/world.ts';
+import { stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
+import { distanceKm } from '../../schemas/geo/distance.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { shiOfMesh } from '../../schemas/size.ts';
 
 /** A quarter of the window: the files count here, not the storms. */
 const SMALL: Scenario = { ...LARGER, window: { ...LARGER.window, rows: 150, cols: 200 } };
@@ -82,14 +86,6 @@ test('a folder belongs to one evening: another seed is refused, and nothing is w
 });
 
 const START = Date.parse('2026-05-01T20:00:00Z');
-
-test('the scans of two adjoining spans are the scans of the whole', (t) => {
-  for (const cut of [START + 1, START + MS_PER_HOUR + 17_000, START + 2 * MS_PER_HOUR])
-    t.deepEqual(
-      [...scanTimes(5, START, cut), ...scanTimes(5, cut, START + 3 * MS_PER_HOUR)],
-      scanTimes(5, START, START + 3 * MS_PER_HOUR),
-    );
-});
 
 test('scans come about every 120 s at whole seconds, not aligned with the clock, and one in a hundred is missing', (t) => {
   const times = scanTimes(5, START, START + 240 * MS_PER_HOUR);
@@ -198,4 +194,121 @@ test('the command writes scans and feeds of the last minutes', async (t) => {
   t.deepEqual([...folders].sort(), ['.scenario.json', 'CONUS', 'alerts', 'outlooks', 'reports']);
   const [mesh = ''] = (await filesBelow(out)).filter((name) => name.includes('/MESH_00.50/'));
   t.true(readGrid(gunzipSync(await readFile(join(out, mesh))), mesh).simulated);
+});
+
+const scansScan = simulateScan(LARGER, EVENING_MS);
+const hail = [...scansScan.values.MESH.keys()].filter((i) => scansScan.values.MESH[i] !== MISSING);
+
+function fingerprint(one: SimulatedScan): string {
+  const hash = createHash('sha256').update(one.index);
+  for (const product of SIMULATED_PRODUCTS) hash.update(one.values[product]);
+  return hash.digest('hex').slice(0, 16);
+}
+
+for (const [what, scenario, time, expected] of [
+  ['supercells of seed 1', plainsScenario(1, WSR88D), '2026-05-01T22:00:00Z', 'a3df416cbc3ef079'],
+  ['supercells of seed 7', plainsScenario(7, WSR88D), '2026-05-01T20:17:00Z', '7fe58e5132d3e75d'],
+  ['the climate of seed 3 in January', climateScenario(3, WSR88D), '2026-01-15T22:00:00Z', '319cb6f06219f348'],
+  ['the climate of seed 3 in June', climateScenario(3, WSR88D), '2026-06-04T23:00:00Z', '1d7b298199c1681d'],
+] as const)
+  test(`the weather of a seed and a time never changes: ${what}`, (t) => {
+    t.is(fingerprint(simulateScan(scenario, Date.parse(time))), expected);
+  });
+
+test('pixels come in order, once each, and only where a radar sees', (t) => {
+  const covered = coverageOf(LARGER);
+  t.true(scansScan.index.length > 1000);
+  t.true(scansScan.index.every((pixel, i) => i === 0 || pixel > (scansScan.index[i - 1] as number)));
+  t.true(scansScan.index.every((pixel) => covered[pixel] === 1));
+  for (const product of SIMULATED_PRODUCTS) t.is(scansScan.values[product].length, scansScan.index.length);
+});
+
+test('without radars nothing is covered and nothing is seen', (t) => {
+  const blind = { ...LARGER, sites: [] };
+  t.false(coverageOf(blind).includes(1));
+  t.is(simulateScan(blind, EVENING_MS).index.length, 0);
+});
+
+test('the country in a window is a piece of the country', (t) => {
+  const whole = { ...climateScenario(3, SITES), day_type: 'outbreak' } as const;
+  const window = { ...whole.window, row0: 1700, col0: 2900, rows: 600, cols: 500 };
+  const lattice = (one: SimulatedScan) =>
+    new Map(
+      [...one.index].map((pixel, i) => {
+        const row = one.window.row0 + Math.floor(pixel / one.window.cols);
+        const col = one.window.col0 + (pixel % one.window.cols);
+        return [row * 7000 + col, SIMULATED_PRODUCTS.map((product) => one.values[product][i])];
+      }),
+    );
+  const part = lattice(simulateScan({ ...whole, window }, EVENING_MS));
+  const inside = [...lattice(simulateScan(whole, EVENING_MS))].filter(([pixel]) => {
+    const row = Math.floor(pixel / 7000) - window.row0;
+    const col = (pixel % 7000) - window.col0;
+    return row >= 0 && row < window.rows && col >= 0 && col < window.cols;
+  });
+  t.true(part.size > 1000);
+  t.deepEqual(new Map(inside), part);
+});
+
+test('hail pixels have every other product, from the same column, and MESH has no zeros', (t) => {
+  t.true(hail.length > 100);
+  const { MESH, POSH, VIL, EchoTop_18, EchoTop_50, MergedReflectivityQCComposite: dbz } = scansScan.values;
+  for (const i of hail) {
+    const tenths = MESH[i] as number;
+    t.true(tenths >= 8);
+    t.true((POSH[i] as number) >= 0 && (POSH[i] as number) <= 1000 && (POSH[i] as number) % 100 === 0);
+    t.true((VIL[i] as number) > 0 && (EchoTop_18[i] as number) > 5000 && (dbz[i] as number) >= 350);
+    if (shiOfMesh(tenths / 10) > 60) t.true((EchoTop_50[i] as number) > 0);
+  }
+});
+
+test('severe columns have the VIL, echo tops and reflectivity that forecasters know', (t) => {
+  const severe = hail.filter((i) => (scansScan.values.MESH[i] as number) >= 254);
+  t.true(severe.length > 5);
+  const within = (values: Int16Array, low: number, high: number) =>
+    t.true(severe.every((i) => (values[i] as number) >= low && (values[i] as number) <= high));
+  within(scansScan.values.VIL, 300, 900);
+  within(scansScan.values.EchoTop_18, 11_000, 19_000);
+  within(scansScan.values.EchoTop_50, 7000, 19_000);
+  within(scansScan.values.MergedReflectivityQCComposite, 550, 720);
+});
+
+test('around the hail there is rain: echoes without hail, weak ones with a VIL of zero, some below 0 dBZ', (t) => {
+  const { MESH, VIL, MergedReflectivityQCComposite: dbz } = scansScan.values;
+  const rain = [...MESH.keys()].filter((i) => MESH[i] === MISSING);
+  t.true(rain.length > 2 * hail.length);
+  t.true(rain.some((i) => VIL[i] === 0) && rain.some((i) => (dbz[i] as number) < 0));
+  t.true(dbz.every((value) => value % 5 === 0));
+});
+
+/** Storms of a scenario with hail of 25 mm at an instant. */
+function hailstorms(scenario: Scenario, time_ms: number) {
+  return stormsBetween(scenario, time_ms, time_ms)
+    .map((storm) => stormAt(storm, time_ms))
+    .filter((state) => state.peak_mm >= 25);
+}
+
+test('the default evening has hail over 25 mm in every three hours of any day, and a storm that keeps it for 60 km', (t) => {
+  for (let seed = 0; seed < 8; seed += 1)
+    for (let n = 0; n < 6; n += 1) {
+      const start_ms = EVENING_MS + (seed * 31 + n) * 7.3 * MS_PER_HOUR;
+      const scenario = plainsScenario(seed, SITES);
+      const inside = Array.from({ length: 37 }, (_, i) => start_ms + i * 5 * MS_PER_MIN)
+        .flatMap((time_ms) => hailstorms(scenario, time_ms))
+        .filter((state) => isInWindow(scenario, state));
+      const ways_km = [...Map.groupBy(inside, ({ storm }) => storm.storm_id).values()].map((states) => {
+        const [first, last] = [states[0], states.at(-1)];
+        return first && last ? distanceKm(first, last) : 0;
+      });
+      t.true(Math.max(0, ...ways_km) >= 60, `seed ${seed}, ${new Date(start_ms).toISOString()}`);
+    }
+});
+
+test('storms of the country do not depend on the window, and most are born in the evening', (t) => {
+  const whole = { ...climateScenario(3, SITES), day_type: 'marginal' } as const;
+  const span = [EVENING_MS, EVENING_MS + 72 * MS_PER_HOUR] as const;
+  const storms = stormsBetween(whole, ...span);
+  t.deepEqual(stormsBetween({ ...whole, window: LARGER.window }, ...span), storms);
+  const hours = storms.map(({ birth_ms }) => new Date(birth_ms).getUTCHours());
+  t.true(hours.filter((hour) => hour >= 20 || hour < 2).length > 0.5 * hours.length);
 });

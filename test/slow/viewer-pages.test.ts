@@ -1,0 +1,346 @@
+import { serviceTest, drawn, PHONE, ready, said, pressMap } from '../support/browser/browser.ts';
+import { violationsOn } from '../support/browser/axe.ts';
+import { readFile } from 'node:fs/promises';
+import type { ExecutionContext } from 'ava';
+import type { Page } from 'playwright-core';
+import { type Receiver, startReceiver } from '../support/service/receiver.ts';
+
+serviceTest('the map of the real service opens without a complaint', {}, async (t, { page, complaints, picture }) => {
+  t.regex(await page.title(), /Hail/);
+  await picture('opening');
+  t.deepEqual(complaints, []);
+});
+
+const PINNED = '/viewer#view=scan&date=2026-05-02&pin=35.2000,-97.4000&map=8.00/35.2000/-97.4000';
+
+for (const colorScheme of ['light', 'dark'] as const)
+  serviceTest(
+    `the map with its layers and a pinned place open, and the account, break no rule of accessibility, ${colorScheme}`,
+    { is_shared: true, path: PINNED, colorScheme },
+    async (t, { page, service, complaints, picture }) => {
+      await drawn(page);
+      t.true(await page.locator('#pin').isVisible());
+      await page.locator('#layers-fold').click();
+      await page.locator('#layers-body').waitFor();
+      await picture(`cards-${colorScheme}`);
+      t.deepEqual(await violationsOn(page), []);
+      await page.goto(`${service.url}/viewer/account`);
+      await ready(page);
+      await picture(`account-${colorScheme}`);
+      t.deepEqual(await violationsOn(page), []);
+      t.deepEqual(complaints, []);
+    },
+  );
+
+for (const [held, screen] of [
+  ['on a desk', {}],
+  ['on a narrow window', { viewport: { width: 900, height: 700 } }],
+  ['on a phone', PHONE],
+  ['on a phone on its side', { ...PHONE, viewport: { width: 844, height: 390 } }],
+] as const)
+  serviceTest(
+    `no control sticks out of its card, and the tools lie apart from the cards, ${held}`,
+    { ...screen, is_shared: true },
+    async (t, { page }) => {
+      await drawn(page);
+      const faults = await page.evaluate(() => {
+        const boxes = (selector: string) =>
+          [...document.querySelectorAll(selector)]
+            .filter((one) => one.checkVisibility())
+            .map((one) => ({ one, name: one.id, box: one.getBoundingClientRect() }));
+        const out = boxes('.card button:not(.fold), .card input, .card label, .card a').filter(({ one, box }) => {
+          const card = (one.closest('.card') as Element).getBoundingClientRect();
+          return (
+            box.left < card.left - 1 ||
+            box.right > card.right + 1 ||
+            box.top < card.top - 1 ||
+            box.bottom > card.bottom + 1
+          );
+        });
+        const cards = boxes('#panel, #open-find, #find .bar, #tools, #layers, #legend, #dock, .maplibregl-ctrl-group');
+        const over = cards.flatMap((a, i) =>
+          cards
+            .slice(i + 1)
+            .filter(
+              (b) =>
+                a.box.left < b.box.right &&
+                b.box.left < a.box.right &&
+                a.box.top < b.box.bottom &&
+                b.box.top < a.box.bottom,
+            )
+            .map((b) => `${a.name || a.one.className} lies on ${b.name || b.one.className}`),
+        );
+        return [...out.map(({ name, one }) => `${name || one.textContent} sticks out`), ...over];
+      });
+      t.deepEqual(faults, []);
+    },
+  );
+
+serviceTest(
+  'a public map opens without a key and without a question for one',
+  { has_key: false, settings: { HAIL_VIEWER: 'public' } },
+  async (t, { page, complaints, picture }) => {
+    await drawn(page);
+    await picture('public');
+    t.false(await page.locator('#key-dialog').isVisible());
+    t.true(await page.locator('#trouble').isHidden());
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'a public map without a key has scans, hail days and links, and offers the dialog where a key is needed',
+  {
+    has_key: false,
+    settings: { HAIL_VIEWER: 'public' },
+    path: '/viewer#view=scan&date=2026-05-02&pin=35.20000,-97.40000',
+  },
+  async (t, { page, complaints, service, key }) => {
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await drawn(page);
+    t.regex(await said(page, '#clock-utc'), /^00:\d\d UTC$/);
+    await page.click('#open-calendar');
+    await page.waitForSelector('#hail-days li');
+    t.true(await page.locator('#calendar-trouble').isHidden());
+    await page.click('#close-calendar');
+
+    await page.click('#layers-fold');
+    t.is(await said(page, '#layer-warnings-note'), 'Needs a key of this service.');
+    t.false(asked.includes('/v1/health'));
+    await page.click('.layer:has(#layer-alerts) .layer-read');
+    t.true(await page.locator('#key-dialog').isVisible());
+    await page.click('#key-later');
+    await page.click('#layers-fold');
+    await page.click('#tab-verify');
+    await page.click('#ask-verify');
+    await page.waitForSelector('#verify-answer .refused');
+    t.is(await said(page, '#verify-answer .refused'), 'A key of this service is needed for this.');
+    await page.fill('#key', key);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#key-dialog', { state: 'hidden' });
+    await page.reload();
+    await drawn(page);
+    await page.waitForTimeout(1000);
+    const usage = await fetch(`${service.url}/v1/usage`, { headers: { Authorization: `Bearer ${key}` } });
+    t.is(
+      ((await usage.json()) as { credits: { used: number } }).credits.used,
+      0,
+      'with a key stored the map is free, too',
+    );
+    t.deepEqual(complaints, []);
+  },
+);
+
+const NICKEL = [244, 191, 69];
+
+/** Size of a PNG, and whether it has a pixel of the colour. */
+async function look(page: Page, png: Buffer, color: readonly number[]) {
+  return page.evaluate(
+    async ([base64, [r, g, b]]) => {
+      const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+      const image = await createImageBitmap(new Blob([bytes]));
+      const pen = new OffscreenCanvas(image.width, image.height).getContext('2d') as OffscreenCanvasRenderingContext2D;
+      pen.drawImage(image, 0, 0);
+      const over_map = pen.getImageData(0, 0, image.width, Math.floor(image.height * 0.6)).data;
+      let seen = 0;
+      for (let i = 0; i < over_map.length; i += 4)
+        if (over_map[i] === r && over_map[i + 1] === g && over_map[i + 2] === b) seen++;
+      return { width: image.width, height: image.height, seen };
+    },
+    [png.toString('base64'), color] as const,
+  );
+}
+
+async function savedPicture(t: ExecutionContext, page: Page): Promise<Buffer> {
+  await page.locator('#open-share').click();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#save-picture').click()]);
+  t.regex(download.suggestedFilename(), /^hail-of-[a-z0-9-]+-simulated\.png$/);
+  return readFile(await download.path());
+}
+
+serviceTest(
+  'the view is saved as a picture with its hail, title, time and scale',
+  { is_shared: true, path: '/viewer#view=scan&date=2026-05-02' },
+  async (t, { page, complaints }) => {
+    await drawn(page);
+    const png = await savedPicture(t, page);
+    const { width, height, seen } = await look(page, png, NICKEL);
+    t.is(width, 1280);
+    t.true(height > 900, 'the map and what is written under it');
+    t.true(seen > 20, 'hail of the scan');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest('on paper there is the picture of the map and nothing else', { is_shared: true }, async (t, { page }) => {
+  await drawn(page);
+  const shown = await page.evaluate(() => {
+    dispatchEvent(new Event('beforeprint'));
+    return (document.querySelector('#printed') as HTMLImageElement).src.slice(0, 22);
+  });
+  t.is(shown, 'data:image/png;base64,');
+  await page.emulateMedia({ media: 'print' });
+  t.true(await page.locator('#printed').isVisible());
+  t.false(await page.locator('#panel').isVisible());
+  t.false(await page.locator('#map').isVisible());
+});
+
+const MAP = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
+let receiver: Receiver;
+const settings = async (t: Parameters<typeof startReceiver>[0]) => {
+  receiver = await startReceiver(t);
+  return { HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', HAIL_WEBHOOK_CA_FILE: receiver.ca_file };
+};
+
+serviceTest(
+  'a circle drawn on the map becomes an alert subscription, and its secret is shown once',
+  { path: MAP, settings },
+  async (t, { page, complaints, picture, service, key }) => {
+    await drawn(page);
+    await page.locator('#open-watch').click();
+    await page.locator('#watch-circle').click();
+    await page.waitForTimeout(1500);
+    await pressMap(page, [640, 400], [720, 400]);
+    await page.waitForSelector('#watch-form:not([hidden])');
+    t.regex(await said(page, '#watch-words'), /^A circle with a radius of \d+\.\d km\.$/);
+    await page.locator('#watch-name').fill('Depot');
+    await page.locator('#watch-url').fill(receiver.url);
+    await picture('watch-circle');
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/v1/alerts/subscribe', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.locator('#watch-form button').click();
+    t.true(await page.locator('#close-watch').isDisabled(), 'the secret is still to come');
+    answer();
+    await page.waitForSelector('#watch-secret:not([hidden])');
+    t.regex(await said(page, '#watch-secret-text'), /^whsec_/);
+    await page.keyboard.press('Escape');
+    t.true(await page.locator('#watch-secret').isVisible(), 'only the button closes it');
+    await picture('watched');
+    const listed = await fetch(`${service.url}/v1/alerts`, { headers: { Authorization: `Bearer ${key}` } });
+    const { subscriptions } = (await listed.json()) as { subscriptions: Record<string, number | string>[] };
+    t.is(subscriptions.length, 1);
+    const { name, lat, lon, radius_km, min_size_mm } = subscriptions[0] as Record<string, number>;
+    t.is(String(name), 'Depot');
+    t.is(min_size_mm, 25);
+    t.true(Math.abs((lat ?? 0) - 35.2) < 0.05 && Math.abs((lon ?? 0) + 97.4) < 0.05, `${lat} ${lon}`);
+    t.true((radius_km ?? 0) > 5 && (radius_km ?? 0) < 60, String(radius_km));
+    t.deepEqual(complaints, []);
+    await page.locator('#close-watch').click();
+    t.false(await page.locator('#watch').isVisible());
+  },
+);
+
+serviceTest(
+  'an address that the service refuses is named, and nothing is saved',
+  { path: MAP },
+  async (t, { page }) => {
+    await drawn(page);
+    await page.locator('#open-watch').click();
+    await page.locator('#watch-circle').click();
+    await page.waitForTimeout(1500);
+    await pressMap(page, [640, 400], [720, 400]);
+    await page.waitForSelector('#watch-form:not([hidden])');
+    await page.locator('#watch-name').fill('Depot');
+    await page.locator('#watch-url').fill('https://127.0.0.1/hook');
+    await page.locator('#watch-form button').click();
+    await page.waitForSelector('#watch-trouble:not([hidden])');
+    t.regex(await said(page, '#watch-trouble'), /webhook_url/);
+    t.true(await page.locator('#watch-form').isVisible(), 'it can be mended');
+  },
+);
+
+const PATH = '/viewer/account';
+
+serviceTest(
+  'the account page shows what calls have cost, day by day and by operation',
+  { path: PATH },
+  async (t, { page, complaints, picture, service, key }) => {
+    await page.waitForSelector('#account:not([hidden])');
+    t.regex(await said(page, '#balance'), /^0 credits used, no monthly limit\. Plan: self-hosted\.$/);
+    t.regex(await said(page, '#operations'), /No call was charged in this month/);
+    const call = (path: string) => fetch(`${service.url}${path}`, { headers: { Authorization: `Bearer ${key}` } });
+    for (const path of ['/v1/tiles/scan', '/v1/tiles/scan', '/v1/tiles/daily']) t.is((await call(path)).status, 200);
+    await page.reload();
+    await page.waitForSelector('#account:not([hidden])');
+    await picture('account');
+    t.regex(await said(page, '#balance'), /^8 credits used/);
+    const rows = await page.locator('#operations tbody tr').allInnerTexts();
+    t.deepEqual(
+      rows.map((row) => row.split('\t')),
+      [
+        ['tiles.daily', '1', '2', '2'],
+        ['tiles.scan', '2', '3', '6'],
+      ],
+    );
+    t.regex(await said(page, '#daily title >> nth=1'), /^2026-05-02: 8 credits$/);
+    await page.locator('#earlier-month').click();
+    await page.waitForFunction(() => document.querySelector('#month')?.textContent === 'April 2026');
+    t.regex(await said(page, '#balance'), /^0 credits used/);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest('all operations of the month are saved as CSV', { path: PATH }, async (t, { page, service, key }) => {
+  await fetch(`${service.url}/v1/tiles/scan`, { headers: { Authorization: `Bearer ${key}` } });
+  await page.waitForSelector('#account:not([hidden])');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#save-usage').click()]);
+  t.is(download.suggestedFilename(), 'usage-2026-05.csv');
+  t.is(await readFile(await download.path(), 'utf8'), 'operation,count,credits,cost_per_call\r\ntiles.scan,1,3,3\r\n');
+});
+
+serviceTest(
+  'a webhook is tested from the account page, and its attempts are listed',
+  {
+    path: PATH,
+    settings: async (t) => {
+      receiver = await startReceiver(t);
+      return { HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', HAIL_WEBHOOK_CA_FILE: receiver.ca_file };
+    },
+  },
+  async (t, { page, complaints, picture, service, key }) => {
+    await page.waitForSelector('#account:not([hidden])');
+    await page.locator('#load-webhooks').click();
+    await page.waitForSelector('#webhooks p');
+    t.is(await said(page, '#webhooks'), 'This account has no webhook.');
+    const made = await fetch(`${service.url}/v1/webhooks`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ url: receiver.url }),
+    });
+    t.is(made.status, 200);
+    await page.locator('#load-webhooks').click();
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.waitForFunction(() => document.querySelector('.webhook .result')?.textContent !== '');
+    t.is(await said(page, '.webhook .result'), 'The test was answered 200.');
+    t.is(receiver.received.length, 1);
+    await page.getByRole('button', { name: 'Show attempts' }).click();
+    await page.waitForSelector('.webhook table');
+    t.regex(await said(page, '.webhook table'), /Nothing has been sent to this webhook yet/);
+    await picture('webhooks');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest('without a key the page requests one', { path: PATH, has_key: false }, async (t, { page, key }) => {
+  await page.waitForSelector('#key-dialog[open]');
+  t.false(await page.locator('#account').isVisible());
+  await page.locator('#key').fill(key);
+  await page.locator('#key-form button.primary').click();
+  await page.waitForSelector('#account:not([hidden])');
+  t.true(await page.locator('#trouble').isHidden());
+});
+
+serviceTest('a key that is not valid is refused in words', { path: PATH, has_key: false }, async (t, { page }) => {
+  await page.waitForSelector('#key-dialog[open]');
+  await page.locator('#key').fill('hs_live_wrong');
+  await page.locator('#key-form button.primary').click();
+  await page.waitForSelector('#key-trouble:not([hidden])');
+  t.regex(await said(page, '#key-trouble'), /not accepted/);
+});
