@@ -7,7 +7,7 @@ import { openEngine, sqlList, sqlText } from '../../pipeline/duckdb.ts';
 import { scratch, ingest, scansBetween } from '../support/data/world.ts';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { copyDurably, hashOf, makeFolder, replaceFile, sizeOf } from '../../pipeline/files.ts';
-import { put, scratch } from '../support/data/source-files.ts';
+import { scratch as emptyFolder, put } from '../support/data/source-files.ts';
 import { parseJson } from '../../pipeline/json.ts';
 import { terminalLog } from '../../pipeline/log.ts';
 
@@ -86,14 +86,14 @@ test('what does not fit into memory goes to the folder that was named', async (t
 });
 
 test('folders are made with their parents, from absolute and relative paths, and making them again is nothing', async (t) => {
-  const root = await scratch(t);
+  const root = await emptyFolder(t);
   for (const path of [join(root, 'a/b/c'), relative('.', join(root, 'd/e')), join(root, 'a/b/c')])
     await makeFolder(path);
   t.deepEqual((await readdir(root, { recursive: true })).sort(), ['a', 'a/b', 'a/b/c', 'd', 'd/e']);
 });
 
 test('a copy and a text replace what was there, with their folders made on the way', async (t) => {
-  const root = await scratch(t);
+  const root = await emptyFolder(t);
   const from = await put(root, 'from', 'new');
   for (const to of [await put(root, 'old', 'old content'), join(root, 'deep/new')]) {
     await copyDurably(from, to);
@@ -104,7 +104,7 @@ test('a copy and a text replace what was there, with their folders made on the w
 });
 
 test('a copy of what is not there leaves what was there and no part, and names what is missing', async (t) => {
-  const root = await scratch(t);
+  const root = await emptyFolder(t);
   const to = await put(root, 'to', 'old');
   await t.throwsAsync(copyDurably(join(root, 'nowhere'), to), {
     instanceOf: Unreadable,
@@ -115,7 +115,7 @@ test('a copy of what is not there leaves what was there and no part, and names w
 });
 
 test('what is not there has no size; a folder in place of a file is no reason to be silent', async (t) => {
-  const root = await scratch(t);
+  const root = await emptyFolder(t);
   t.is(await sizeOf(await put(root, 'file', 'four')), 4);
   t.is(await sizeOf(join(root, 'nowhere')), null);
   await mkdir(join(root, 'folder'));

@@ -273,9 +273,6 @@ function fitLaw(seen: readonly TrainingSample[], source: SampleSource): (mesh_mm
   return (mesh_mm) => sigmoid(intercept + weights[0] * logMesh(mesh_mm));
 }
 
-/** Dates of the 889 ProbSevere objects that the published law was fitted on. */
-const PRINTED_LAW_DATES: readonly string[] = ['2021-10-11', '2022-07-20'];
-
 /** The one-variable law as published. */
 function startLaw(mesh_mm: number): number {
   return sigmoid(-0.26 + 3.63 * Math.log(mesh_mm / LAW_SCALE_MM));

@@ -10,7 +10,6 @@ import { columns } from '../../../schemas/columns.ts';
 import { climatology } from '../../../schemas/tables/derived.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
 import { watches } from '../../../schemas/tables/feeds.ts';
-import { detections } from '../../../schemas/tables/radar.ts';
 import { icebergRows, serveFiles } from '../../support/data/iceberg-reading.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { aroundMidnight } from '../../support/data/small-world.ts';

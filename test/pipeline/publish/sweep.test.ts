@@ -17,7 +17,7 @@ import { MS_PER_DAY, MS_PER_HOUR, scanId, scanTime } from '../../../schemas/time
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { copyFolder, prepared } from '../../support/data/prepared.ts';
 import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
-import { ingest, MONTH_LATER_MS, NOW_MS, onRoot, publicationOf, publish, type RawScan, scratch, publishedRoot, scansBetween, worldOver } from '../../support/data/world.ts';
+import { ingest, MONTH_LATER_MS, NOW_MS, onRoot, publicationOf, publish, type RawScan, scratch, publishedRoot, worldOver } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { headOf } from '../../../schemas/head.ts';

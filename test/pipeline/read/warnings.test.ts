@@ -1084,7 +1084,7 @@ test('the date of a list comes from its name, and turns over at 12 UTC for the r
 });
 
 const REPORTS_GEOJSON_NOW = Date.parse('2025-06-07T00:00:00Z');
-const PROPERTIES: Readonly<Record<string, unknown>> = {
+const REPORTS_PROPERTIES: Readonly<Record<string, unknown>> = {
   valid: '2025-06-05T23:32:00Z',
   magnitude: 3,
   city: '2 ESE Tatum',
