@@ -1,17 +1,51 @@
-import test from 'ava';
-import { BadInput } from '../../pipeline/error.ts';
-import { decodeField, type Field, parseGrib2, valueReader, type Decoded, nearestPoint, positionOf, type GridDefinition, placeOf, stepsAt, END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, PACKING_TEMPLATES, sectionError, statedLength } from '../../pipeline/grib2/index.ts';
-import { bitmapSection, type ComplexValue, complexPacking, floatPacking, gribFile, latLonSection, MISSING, message, octets, productSection, SECONDARY, seededRandom, simplePacking, signMagnitude, encodePng } from '../support/data/grib2-files.ts';
-import { fieldsOf, figures, type ModelFigures, type Point, sameAsEcCodes } from '../support/data/grib2-figures.ts';
-import { sharedTest } from '../support/data/shared-data.ts';
-import { readGridDefinition } from '../../pipeline/grib2/grid.ts';
-import { distanceKm } from '../../schemas/geo/distance.ts';
-import { decodePng } from '../../pipeline/grib2/png.ts';
-import type { Section } from '../../pipeline/grib2/section.ts';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import test from 'ava';
+import { BadInput } from '../../pipeline/error.ts';
+import { readGridDefinition } from '../../pipeline/grib2/grid.ts';
+import {
+  type Decoded,
+  decodeField,
+  END_BYTES,
+  type Field,
+  findMessage,
+  type GridDefinition,
+  INDICATOR_BYTES,
+  isEndSection,
+  nearestPoint,
+  PACKING_TEMPLATES,
+  parseGrib2,
+  placeOf,
+  positionOf,
+  sectionError,
+  statedLength,
+  stepsAt,
+  valueReader,
+} from '../../pipeline/grib2/index.ts';
+import { decodePng } from '../../pipeline/grib2/png.ts';
+import type { Section } from '../../pipeline/grib2/section.ts';
+import { distanceKm } from '../../schemas/geo/distance.ts';
+import { fieldsOf, figures, type ModelFigures, type Point, sameAsEcCodes } from '../support/data/grib2-figures.ts';
+import {
+  bitmapSection,
+  type ComplexValue,
+  complexPacking,
+  encodePng,
+  floatPacking,
+  gribFile,
+  latLonSection,
+  MISSING,
+  message,
+  octets,
+  productSection,
+  SECONDARY,
+  seededRandom,
+  signMagnitude,
+  simplePacking,
+} from '../support/data/grib2-files.ts';
+import { sharedTest } from '../support/data/shared-data.ts';
 
 function onlyField(file: Uint8Array): Field {
   const fields = parseGrib2(file, 'made.grib2');

@@ -1,15 +1,15 @@
-import { resolve, join, relative } from 'node:path';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
 import test from 'ava';
 import { readConfig } from '../../pipeline/config.ts';
-import { UsageError, Unreadable, BadInput } from '../../pipeline/error.ts';
-import { testUnknownSettings } from '../support/service/unknown-settings.ts';
 import { openEngine, sqlList, sqlText } from '../../pipeline/duckdb.ts';
-import { scratch, ingest, scansBetween } from '../support/data/world.ts';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { BadInput, Unreadable, UsageError } from '../../pipeline/error.ts';
 import { copyDurably, hashOf, makeFolder, replaceFile, sizeOf } from '../../pipeline/files.ts';
-import { scratch as emptyFolder, put } from '../support/data/source-files.ts';
 import { parseJson } from '../../pipeline/json.ts';
 import { terminalLog } from '../../pipeline/log.ts';
+import { scratch as emptyFolder, put } from '../support/data/source-files.ts';
+import { ingest, scansBetween, scratch } from '../support/data/world.ts';
+import { testUnknownSettings } from '../support/service/unknown-settings.ts';
 
 test('settings that are not given have their defaults', (t) => {
   const config = readConfig({});

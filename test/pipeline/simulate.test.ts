@@ -9,18 +9,18 @@ import { Conflict } from '../../pipeline/error.ts';
 import { filesBelow } from '../../pipeline/files.ts';
 import { readGrid } from '../../pipeline/read/mrms.ts';
 import { bucketPath, type EveningOptions, scanTimes, writeScans } from '../../pipeline/simulate/evening.ts';
-import { MISSING, SIMULATED_PRODUCTS, simulateScan, type SimulatedScan } from '../../pipeline/simulate/fields.ts';
+import { MISSING, SIMULATED_PRODUCTS, type SimulatedScan, simulateScan } from '../../pipeline/simulate/fields.ts';
 import { writeGrib2 } from '../../pipeline/simulate/grib2-writer.ts';
 import { coverageOf } from '../../pipeline/simulate/storm-core.ts';
-import { climateScenario, type Scenario, isInWindow, plainsScenario } from '../../pipeline/simulate/weather.ts';
+import { stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
+import { climateScenario, isInWindow, plainsScenario, type Scenario } from '../../pipeline/simulate/weather.ts';
+import { distanceKm } from '../../schemas/geo/distance.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { shiOfMesh } from '../../schemas/size.ts';
 import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 import { EVENING_MS, SMALL as LARGER, SITES } from '../support/data/small-evening.ts';
 import { scratch } from '../support/data/world.ts';
-import { stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
-import { distanceKm } from '../../schemas/geo/distance.ts';
-import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { shiOfMesh } from '../../schemas/size.ts';
 
 /** A quarter of the window: the files count here, not the storms. */
 const SMALL: Scenario = { ...LARGER, window: { ...LARGER.window, rows: 150, cols: 200 } };

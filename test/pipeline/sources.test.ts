@@ -1,28 +1,35 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, rm, writeFile, mkdir, symlink, appendFile, chmod, rename, utimes } from 'node:fs/promises';
-import { join, dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import test, { type ExecutionContext } from 'ava';
-import { PipelineError, Unreadable, NotFound } from '../../pipeline/error.ts';
-import { downloadAll, downloadFile, listBucket } from '../../pipeline/sources/bucket.ts';
-import { type HttpOptions, Unavailable, fetchBytes, openWeb } from '../../pipeline/sources/http.ts';
-import { SCAN_PRODUCTS, type SourceFile, bucketPrefix, bucketStem, parseName } from '../../pipeline/sources/names.ts';
-import { inParallel } from '../../pipeline/sources/parallel.ts';
-import { type BucketServer, type StartBucket, startBucket } from '../support/data/bucket-server.ts';
-import { sharedData, sharedTest } from '../support/data/shared-data.ts';
-import { bucketKey, instant, scratch, tinyGrid, named, put, tinyGrib } from '../support/data/source-files.ts';
+import { appendFile, chmod, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import fc from 'fast-check';
-import { planScans, type ScanPlan } from '../../pipeline/sources/plan.ts';
-import { hashOf } from '../../pipeline/files.ts';
-import { archiveRaw, isRejected, listArchive, readRejections, rejectRaw, withoutKnown } from '../../pipeline/sources/archive.ts';
-import { listFolder } from '../../pipeline/sources/folder.ts';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import { NotFound, PipelineError, Unreadable } from '../../pipeline/error.ts';
+import { hashOf } from '../../pipeline/files.ts';
+import {
+  archiveRaw,
+  isRejected,
+  listArchive,
+  readRejections,
+  rejectRaw,
+  withoutKnown,
+} from '../../pipeline/sources/archive.ts';
 import { type ArrivalQueue, openArrivalQueue } from '../../pipeline/sources/arrival-queue.ts';
+import { downloadAll, downloadFile, listBucket } from '../../pipeline/sources/bucket.ts';
+import { listFolder } from '../../pipeline/sources/folder.ts';
+import { fetchBytes, type HttpOptions, openWeb, Unavailable } from '../../pipeline/sources/http.ts';
 import { type Arrival, watch } from '../../pipeline/sources/inbox.ts';
 import { faultOf } from '../../pipeline/sources/integrity.ts';
+import { bucketPrefix, bucketStem, parseName, SCAN_PRODUCTS, type SourceFile } from '../../pipeline/sources/names.ts';
+import { inParallel } from '../../pipeline/sources/parallel.ts';
+import { planScans, type ScanPlan } from '../../pipeline/sources/plan.ts';
+import { type BucketServer, type StartBucket, startBucket } from '../support/data/bucket-server.ts';
+import { sharedData, sharedTest } from '../support/data/shared-data.ts';
+import { bucketKey, instant, named, put, scratch, tinyGrib, tinyGrid } from '../support/data/source-files.ts';
 
 const KEY = 'CONUS/MESH_00.50/20240228/MRMS_MESH_00.50_20240228-025239.grib2.gz';
 const GRID = tinyGrid('hail '.repeat(200));
@@ -1017,7 +1024,10 @@ test('a watched folder that is out of reach for a while is reported once, and no
 
 test.serial('a file and a folder that may not be read are reported once, and arrive when they may', async (t) => {
   const folder = await scratch(t);
-  const [mesh, below] = [await put(folder, INBOX_MESH, INBOX_GRID), await put(folder, `below/${POSH}`, tinyGrib('posh'))];
+  const [mesh, below] = [
+    await put(folder, INBOX_MESH, INBOX_GRID),
+    await put(folder, `below/${POSH}`, tinyGrib('posh')),
+  ];
   await chmod(mesh, 0);
   await chmod(dirname(below), 0);
   await chmod(folder, 0o755);

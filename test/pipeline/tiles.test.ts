@@ -1,31 +1,37 @@
-import test from 'ava';
-import type { CompanionValues, HailField, Grid } from '../../pipeline/grid.ts';
-import { type DayMaximum, dayMaxRows, emptyDayMaximum, type ScanOfDay, updateDayMaximum } from '../../pipeline/swath/accumulate.ts';
-import { advectBetween, type FilledPixel, type ScanField } from '../../pipeline/swath/advect-between.ts';
-import { drawTiers } from '../../pipeline/swath/tiers.ts';
-import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
-import { SIZE_BANDS } from '../../schemas/size.ts';
-import { Swath } from '../../schemas/tables/derived.ts';
-import { DayMax } from '../../schemas/tables/radar.ts';
-import { draw, drawTenths, composite } from '../support/data/draw.ts';
-import { REAL_DAY, realField, pixelsOf, REAL_SCAN } from '../support/data/pixels.ts';
-import { DAY, DAY_MS, dayMaxRow, cell, trackPoint } from '../support/data/rows.ts';
-import { sharedTest, sharedData } from '../support/data/shared-data.ts';
-import { isValidMultiPolygon } from '../support/data/valid-multi-polygon.ts';
 import { readFileSync } from 'node:fs';
 import type { VectorTileFeature } from '@mapbox/vector-tile';
+import test from 'ava';
 import fc from 'fast-check';
 import { BadInput } from '../../pipeline/error.ts';
+import type { CompanionValues, Grid, HailField } from '../../pipeline/grid.ts';
 import { readGrid } from '../../pipeline/read/mrms.ts';
 import { uncoveredBlocks } from '../../pipeline/read/uncovered.ts';
+import {
+  type DayMaximum,
+  dayMaxRows,
+  emptyDayMaximum,
+  type ScanOfDay,
+  updateDayMaximum,
+} from '../../pipeline/swath/accumulate.ts';
+import { advectBetween, type FilledPixel, type ScanField } from '../../pipeline/swath/advect-between.ts';
+import { drawTiers } from '../../pipeline/swath/tiers.ts';
 import { type DailyTilesContent, drawDailyTiles } from '../../pipeline/tiles/daily-tiles.ts';
 import { drawReflectivityTiles } from '../../pipeline/tiles/reflectivity-tiles.ts';
 import { drawScanTiles, type ScanTilesContent } from '../../pipeline/tiles/scan-tiles.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 import { REFLECTIVITY_COLORS } from '../../schemas/palette.ts';
+import { SIZE_BANDS } from '../../schemas/size.ts';
+import { Swath } from '../../schemas/tables/derived.ts';
+import { DayMax } from '../../schemas/tables/radar.ts';
 import { type OpenArchive, openArchive, properties } from '../support/data/archive.ts';
+import { composite, draw, drawTenths } from '../support/data/draw.ts';
+import { pixelsOf, REAL_DAY, REAL_SCAN, realField } from '../support/data/pixels.ts';
+import { cell, DAY, DAY_MS, dayMaxRow, trackPoint } from '../support/data/rows.ts';
+import { sharedData, sharedTest } from '../support/data/shared-data.ts';
+import { isValidMultiPolygon } from '../support/data/valid-multi-polygon.ts';
 
 /** A scan so many minutes into the day; sizes in tenths of a millimetre, confidence 0.01 per mm. */
 function scan(minute: number, values: number[][], companions: CompanionValues = {}): ScanOfDay {

@@ -1,22 +1,29 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join, dirname } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
-import { detections } from '../../schemas/tables/radar.ts';
-import { icebergRows, manifestRows, serveFiles, liveFiles, metadataOf, tableUrl } from '../support/data/iceberg-reading.ts';
-import { copyFolder } from '../support/data/prepared.ts';
-import { aroundMidnight, midnight } from '../support/data/small-world.ts';
-import { assetsOf, itemsOf, walkStac } from '../support/data/stac-walk.ts';
-import { viewTexts } from '../support/data/view-rows.ts';
-import { ingest, MONTH_LATER_MS, scratch, onRoot, publishedRoot } from '../support/data/world.ts';
-import { command, killedAt, pointsOf } from '../support/kill/killed.ts';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import test, { type ExecutionContext } from 'ava';
 import { icebergRead } from 'icebird';
 import { clearDate } from '../../pipeline/publish/commit-dates.ts';
 import { compactDay, compactMonth } from '../../pipeline/publish/compact.ts';
 import { sweepRoot } from '../../pipeline/publish/sweep.ts';
+import { detections } from '../../schemas/tables/radar.ts';
+import {
+  icebergRows,
+  liveFiles,
+  manifestRows,
+  metadataOf,
+  serveFiles,
+  tableUrl,
+} from '../support/data/iceberg-reading.ts';
+import { copyFolder } from '../support/data/prepared.ts';
 import { catalogue, sameAsManifests } from '../support/data/same-as-manifests.ts';
+import { aroundMidnight, midnight } from '../support/data/small-world.ts';
+import { assetsOf, itemsOf, walkStac } from '../support/data/stac-walk.ts';
+import { viewTexts } from '../support/data/view-rows.ts';
+import { ingest, MONTH_LATER_MS, onRoot, publishedRoot, scratch } from '../support/data/world.ts';
 import { commandHere } from '../support/kill/command-here.ts';
+import { command, killedAt, pointsOf } from '../support/kill/killed.ts';
 
 serveFiles();
 

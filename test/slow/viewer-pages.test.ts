@@ -1,8 +1,8 @@
-import { serviceTest, drawn, PHONE, ready, said, pressMap } from '../support/browser/browser.ts';
-import { violationsOn } from '../support/browser/axe.ts';
 import { readFile } from 'node:fs/promises';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
+import { violationsOn } from '../support/browser/axe.ts';
+import { drawn, PHONE, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 
 serviceTest('the map of the real service opens without a complaint', {}, async (t, { page, complaints, picture }) => {

@@ -1,7 +1,7 @@
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { namesIn } from '../../../pipeline/files.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
@@ -10,7 +10,16 @@ import { startBucket } from '../../support/data/bucket-server.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { aroundMidnight } from '../../support/data/small-world.ts';
 import { bucketKey } from '../../support/data/source-files.ts';
-import { altered, asObserved, deliver, filesOf, MONTH_LATER_MS, preparedMonth, publishedRoot, scratch } from '../../support/data/world.ts';
+import {
+  altered,
+  asObserved,
+  deliver,
+  filesOf,
+  MONTH_LATER_MS,
+  preparedMonth,
+  publishedRoot,
+  scratch,
+} from '../../support/data/world.ts';
 import { commandHere } from '../../support/kill/command-here.ts';
 import { command, ended, faultsOf, start } from '../../support/kill/killed.ts';
 

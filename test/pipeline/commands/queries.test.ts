@@ -1,14 +1,14 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
+import { gribFile, pngPacking } from '../../support/data/grib2-files.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { midnight } from '../../support/data/small-world.ts';
 import { onRoot, ownCopy, preparedRoot, scratch } from '../../support/data/world.ts';
 import { commandHere } from '../../support/kill/command-here.ts';
-import { tmpdir } from 'node:os';
-import { gribFile, pngPacking } from '../../support/data/grib2-files.ts';
-import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 let root = '';
 

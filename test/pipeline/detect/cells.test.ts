@@ -1,24 +1,39 @@
-import { type CellShape, findCells, findObjects } from '../../../pipeline/detect/cells.ts';
-import { type FoundCells, detectionConfidence, type Evidence, findDetections } from '../../../pipeline/detect/detections.ts';
-import { labelHail, labelComponents } from '../../../pipeline/detect/label.ts';
-import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsevere.ts';
-import type { ScanInput, CompanionValues, HailField } from '../../../pipeline/grid.ts';
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import fc from 'fast-check';
+import weights from '../../../data/reference/hail-model.json' with { type: 'json' };
+import { type CellShape, findCells, findObjects } from '../../../pipeline/detect/cells.ts';
+import {
+  detectionConfidence,
+  type Evidence,
+  type FoundCells,
+  findDetections,
+} from '../../../pipeline/detect/detections.ts';
 import { type DetectionHistory, emptyDetectionHistory } from '../../../pipeline/detect/history.ts';
-import { cellPredictors, cellProbability, detectionPredictors, FEATURES, type HailModel, hailProbability, modelProbability, type Predictors, predictedSize } from '../../../pipeline/detect/predict.ts';
+import { labelComponents, labelHail } from '../../../pipeline/detect/label.ts';
+import {
+  cellPredictors,
+  cellProbability,
+  detectionPredictors,
+  FEATURES,
+  type HailModel,
+  hailProbability,
+  modelProbability,
+  type Predictors,
+  predictedSize,
+} from '../../../pipeline/detect/predict.ts';
+import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsevere.ts';
 import { placeQuality } from '../../../pipeline/detect/quality.ts';
 import { latticeRows, measureShape } from '../../../pipeline/detect/shape.ts';
 import { splitComponent } from '../../../pipeline/detect/split.ts';
 import { BadInput } from '../../../pipeline/error.ts';
+import type { CompanionValues, HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/radar.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import weights from '../../../data/reference/hail-model.json' with { type: 'json' };
 
 /** What the cells of a scan were found by, as `processScan` hands it to `findDetections`. */
 function foundCells(input: ScanInput, cells: readonly CellShape[] = findCells(input)): FoundCells {

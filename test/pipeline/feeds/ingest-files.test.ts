@@ -2,26 +2,31 @@ import { mkdtempSync, readdirSync, readFileSync, statSync, utimesSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import { collectedRows } from '../../../pipeline/feeds/collected-spans.ts';
 import type { FeedFile } from '../../../pipeline/feeds/define-feed.ts';
 import { ingestFeedFiles } from '../../../pipeline/feeds/ingest-files.ts';
+import { uniqueReports } from '../../../pipeline/feeds/reports.ts';
 import { WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/open-root.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
+import { readLsrGeoJson } from '../../../pipeline/read/reports.ts';
 import type { CollectionName } from '../../../schemas/collections.ts';
 import { layout } from '../../../schemas/layout.ts';
-import { type CollectedReports, collectedReports, type CollectedSpan, type FileReport } from '../../../schemas/tables/feeds.ts';
+import {
+  type CollectedReports,
+  type CollectedSpan,
+  collectedReports,
+  type FileReport,
+} from '../../../schemas/tables/feeds.ts';
 import { COLLECTION_TABLES } from '../../../schemas/tables/index.ts';
-import { timestamp, MS_PER_MIN } from '../../../schemas/time.ts';
+import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
 import { alertFeature, alertFile } from '../../support/data/alert.ts';
-import { watchFile } from '../../support/data/feeds.ts';
-import fc from 'fast-check';
-import { collectedRows } from '../../../pipeline/feeds/collected-spans.ts';
-import { uniqueReports } from '../../../pipeline/feeds/reports.ts';
-import { readLsrGeoJson } from '../../../pipeline/read/reports.ts';
 import { feedFigures } from '../../support/data/feed-figures.ts';
+import { watchFile } from '../../support/data/feeds.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const NOW = Date.parse('2026-05-01T23:00:00Z');

@@ -1,8 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import fs from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { PipelineError } from '../../../pipeline/error.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { expireReflectivity, isDerivationDue } from '../../../pipeline/publish/commit-dates.ts';
 import { compactMonth } from '../../../pipeline/publish/compact.ts';
@@ -11,17 +12,27 @@ import type { Root } from '../../../pipeline/publish/root.ts';
 import { READERS_GRACE_MIN, sweep, sweepRaw, sweepRoot } from '../../../pipeline/publish/sweep.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
+import { headOf } from '../../../schemas/head.ts';
 import { layout } from '../../../schemas/layout.ts';
-import type { Manifest, Current, PublishedFile } from '../../../schemas/manifest.ts';
+import type { Current, Manifest, PublishedFile } from '../../../schemas/manifest.ts';
 import { MS_PER_DAY, MS_PER_HOUR, scanId, scanTime } from '../../../schemas/time.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { copyFolder, prepared } from '../../support/data/prepared.ts';
 import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
-import { ingest, MONTH_LATER_MS, NOW_MS, onRoot, publicationOf, publish, type RawScan, scratch, publishedRoot, worldOver } from '../../support/data/world.ts';
-import { faultsOf } from '../../support/kill/killed.ts';
-import { PipelineError } from '../../../pipeline/error.ts';
-import { headOf } from '../../../schemas/head.ts';
 import { publishBlockage, raysOfKtlx } from '../../support/data/terrain.ts';
+import {
+  ingest,
+  MONTH_LATER_MS,
+  NOW_MS,
+  onRoot,
+  publicationOf,
+  publish,
+  publishedRoot,
+  type RawScan,
+  scratch,
+  worldOver,
+} from '../../support/data/world.ts';
+import { faultsOf } from '../../support/kill/killed.ts';
 
 const FOLDERS = [tmpdir(), '/dev/shm'].filter((path) => existsSync(path));
 
@@ -428,138 +439,145 @@ async function rewriteFile(world: Published, kind: string, changes: Partial<Publ
 const NOT_READABLE = `${HEAD}: is not a readable manifest of this version`;
 
 /** Each damages a root, and gives all the faults that verify finds then, or one among them. */
-const DAMAGES: readonly (readonly [what: string, damage: (world: Published) => Promise<readonly string[] | RegExp>])[] = [
+const DAMAGES: readonly (readonly [what: string, damage: (world: Published) => Promise<readonly string[] | RegExp>])[] =
   [
-    'a head that does not fit its manifest',
-    async ({ root, manifest }) => {
-      const head = headOf(manifest);
-      await fs.writeFile(join(root, HEAD), JSON.stringify({ ...head, scans: { ...head.scans, count: 7 } }));
-      return [`${HEAD}: is not the head of ${layout.manifest(DATE, manifest.commit)}`];
-    },
-  ],
-  [
-    'a head whose manifest is missing',
-    async ({ root, manifest }) => {
-      const numbered = layout.manifest(DATE, manifest.commit);
-      await fs.rm(join(root, numbered));
-      return new RegExp(`^${numbered}: is missing$`);
-    },
-  ],
-  [
-    'a missing file',
-    async (world) => {
-      const { path, bytes } = fileOf(world, 'detections');
-      await fs.rm(join(world.root, path));
-      return new RegExp(`^${path}: is missing, expected ${bytes} bytes$`);
-    },
-  ],
-  ...['cells', 'scan-tiles', 'daily-tiles', 'state'].map(
-    (kind) =>
-      [
-        `a flipped byte in a file of ${kind}`,
-        async (world: Published) => {
-          const { path, sha256 } = fileOf(world, kind);
-          const content = await fs.readFile(join(world.root, path));
-          content[content.length >> 1] = content[content.length >> 1] ^ 1;
-          await fs.writeFile(join(world.root, path), content);
-          return new RegExp(`^${path}: has sha256 .*expected ${sha256}$`);
-        },
-      ] as const,
-  ),
-  [
-    'a wrong number of rows in the manifest',
-    async (world) => {
-      const { rows } = fileOf(world, 'tracks');
-      const { path } = await rewriteFile(world, 'tracks', { rows: rows + 1 });
-      return [`${path}: has ${rows} rows, expected ${rows + 1}`];
-    },
-  ],
-  [
-    'a file whose times lie outside the range in the manifest',
-    async (world) => {
-      await rewriteFile(world, 'detections', { first_scan: world.manifest.scans[2]?.scan_id ?? null });
-      return /has times outside its range/;
-    },
-  ],
-  [
-    'a table file of another schema version',
-    async (world) => {
-      const { path, schema_version } = await rewriteFile(world, 'cells', { schema_version: 99 });
-      return [`${path}: has schema version ${schema_version}, expected 99`];
-    },
-  ],
-  [
-    'a manifest of another version, and still looks at the rest',
-    async ({ root, manifest }) => {
-      await fs.writeFile(join(root, HEAD), JSON.stringify({ ...headOf(manifest), manifest_version: 99 }));
-      return [NOT_READABLE];
-    },
-  ],
-  [
-    'a manifest that is cut off',
-    async ({ root }) => {
-      await fs.truncate(join(root, HEAD), 100);
-      return [NOT_READABLE];
-    },
-  ],
-  [
-    'frames that are not the scans of the manifest',
-    async (world) => {
-      await rewriteManifest(world, (manifest) => ({ ...manifest, scans: manifest.scans.slice(1) }));
-      const count = world.manifest.scans.length;
-      return [`${HEAD}: frames name ${count} scans, expected the ${count - 1} scans of the list`];
-    },
-  ],
-  [
-    'scans of the other provenance than their manifest is of',
-    async (world) => {
-      await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
-      return new RegExp(`^${HEAD}: ${world.manifest.scans.length} frames are not of observed data, which the list is of$`);
-    },
-  ],
-  [
-    'table files that say they are of the other provenance',
-    async (world) => {
-      await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
-      return new RegExp(`^${fileOf(world, 'cells').path}: says that its data are simulated, expected observed$`);
-    },
-  ],
-  [
-    'a current pointer that names a manifest that does not exist',
-    async ({ root, current }) => {
-      await fs.writeFile(join(root, 'current.json'), JSON.stringify({ ...current, open_dates: { [DATE]: 77 } }));
-      return [`manifests/${DATE}/000077.json: is missing`];
-    },
-  ],
-  [
-    'a live snapshot that is gone',
-    async ({ root, current }) => {
-      await fs.rm(join(root, current.live.cells));
-      return new RegExp(`^${current.live.cells}: `);
-    },
-  ],
-  [
-    'a live snapshot that is cut off',
-    async ({ root, current }) => {
-      await fs.truncate(join(root, current.live.tracks), 20);
-      return new RegExp(`^${current.live.tracks}: `);
-    },
-  ],
-  [
-    'a current pointer that is gone',
-    async ({ root }) => {
-      await fs.rm(join(root, 'current.json'));
-      return ['current.json: is missing'];
-    },
-  ],
-];
+    [
+      'a head that does not fit its manifest',
+      async ({ root, manifest }) => {
+        const head = headOf(manifest);
+        await fs.writeFile(join(root, HEAD), JSON.stringify({ ...head, scans: { ...head.scans, count: 7 } }));
+        return [`${HEAD}: is not the head of ${layout.manifest(DATE, manifest.commit)}`];
+      },
+    ],
+    [
+      'a head whose manifest is missing',
+      async ({ root, manifest }) => {
+        const numbered = layout.manifest(DATE, manifest.commit);
+        await fs.rm(join(root, numbered));
+        return new RegExp(`^${numbered}: is missing$`);
+      },
+    ],
+    [
+      'a missing file',
+      async (world) => {
+        const { path, bytes } = fileOf(world, 'detections');
+        await fs.rm(join(world.root, path));
+        return new RegExp(`^${path}: is missing, expected ${bytes} bytes$`);
+      },
+    ],
+    ...['cells', 'scan-tiles', 'daily-tiles', 'state'].map(
+      (kind) =>
+        [
+          `a flipped byte in a file of ${kind}`,
+          async (world: Published) => {
+            const { path, sha256 } = fileOf(world, kind);
+            const content = await fs.readFile(join(world.root, path));
+            content[content.length >> 1] = content[content.length >> 1] ^ 1;
+            await fs.writeFile(join(world.root, path), content);
+            return new RegExp(`^${path}: has sha256 .*expected ${sha256}$`);
+          },
+        ] as const,
+    ),
+    [
+      'a wrong number of rows in the manifest',
+      async (world) => {
+        const { rows } = fileOf(world, 'tracks');
+        const { path } = await rewriteFile(world, 'tracks', { rows: rows + 1 });
+        return [`${path}: has ${rows} rows, expected ${rows + 1}`];
+      },
+    ],
+    [
+      'a file whose times lie outside the range in the manifest',
+      async (world) => {
+        await rewriteFile(world, 'detections', { first_scan: world.manifest.scans[2]?.scan_id ?? null });
+        return /has times outside its range/;
+      },
+    ],
+    [
+      'a table file of another schema version',
+      async (world) => {
+        const { path, schema_version } = await rewriteFile(world, 'cells', { schema_version: 99 });
+        return [`${path}: has schema version ${schema_version}, expected 99`];
+      },
+    ],
+    [
+      'a manifest of another version, and still looks at the rest',
+      async ({ root, manifest }) => {
+        await fs.writeFile(join(root, HEAD), JSON.stringify({ ...headOf(manifest), manifest_version: 99 }));
+        return [NOT_READABLE];
+      },
+    ],
+    [
+      'a manifest that is cut off',
+      async ({ root }) => {
+        await fs.truncate(join(root, HEAD), 100);
+        return [NOT_READABLE];
+      },
+    ],
+    [
+      'frames that are not the scans of the manifest',
+      async (world) => {
+        await rewriteManifest(world, (manifest) => ({ ...manifest, scans: manifest.scans.slice(1) }));
+        const count = world.manifest.scans.length;
+        return [`${HEAD}: frames name ${count} scans, expected the ${count - 1} scans of the list`];
+      },
+    ],
+    [
+      'scans of the other provenance than their manifest is of',
+      async (world) => {
+        await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
+        return new RegExp(
+          `^${HEAD}: ${world.manifest.scans.length} frames are not of observed data, which the list is of$`,
+        );
+      },
+    ],
+    [
+      'table files that say they are of the other provenance',
+      async (world) => {
+        await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
+        return new RegExp(`^${fileOf(world, 'cells').path}: says that its data are simulated, expected observed$`);
+      },
+    ],
+    [
+      'a current pointer that names a manifest that does not exist',
+      async ({ root, current }) => {
+        await fs.writeFile(join(root, 'current.json'), JSON.stringify({ ...current, open_dates: { [DATE]: 77 } }));
+        return [`manifests/${DATE}/000077.json: is missing`];
+      },
+    ],
+    [
+      'a live snapshot that is gone',
+      async ({ root, current }) => {
+        await fs.rm(join(root, current.live.cells));
+        return new RegExp(`^${current.live.cells}: `);
+      },
+    ],
+    [
+      'a live snapshot that is cut off',
+      async ({ root, current }) => {
+        await fs.truncate(join(root, current.live.tracks), 20);
+        return new RegExp(`^${current.live.tracks}: `);
+      },
+    ],
+    [
+      'a current pointer that is gone',
+      async ({ root }) => {
+        await fs.rm(join(root, 'current.json'));
+        return ['current.json: is missing'];
+      },
+    ],
+  ];
 
 for (const [what, damage] of DAMAGES)
   test(`finds ${what}`, async (t) => {
     const world = await published(t);
     const expected = await damage(world);
     const faults = await faultsOf(world.root);
-    if (expected instanceof RegExp) t.true(faults.some((fault) => expected.test(fault)), faults.join('\n'));
+    if (expected instanceof RegExp)
+      t.true(
+        faults.some((fault) => expected.test(fault)),
+        faults.join('\n'),
+      );
     else t.deepEqual(faults, [...expected]);
   });
 

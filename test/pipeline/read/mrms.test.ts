@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { BadInput, Unreadable } from '../../../pipeline/error.ts';
+import { MAX_POINTS } from '../../../pipeline/grib2/index.ts';
 import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
 import { gunzip } from '../../../pipeline/raw-file.ts';
-import { hailField, readGrid, sampleAtPixels, checkGridValues } from '../../../pipeline/read/mrms.ts';
+import { checkGridValues, hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
+import { MRMS_PRODUCTS, PRODUCTS, type Product } from '../../../pipeline/read/products.ts';
 import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { uncoveredBlocks } from '../../../pipeline/read/uncovered.ts';
 import { contentHash, faultOf } from '../../../pipeline/sources/integrity.ts';
@@ -22,8 +24,6 @@ import {
   simplePacking,
 } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { MAX_POINTS } from '../../../pipeline/grib2/index.ts';
-import { PRODUCTS, type Product, MRMS_PRODUCTS } from '../../../pipeline/read/products.ts';
 
 /** Packed MESH of a picture: each digit is tens of mm, '.' is covered and dry, 'x' is no coverage. */
 function packMesh(picture: string): { values: number[]; columns: number; rows: number } {
@@ -678,12 +678,20 @@ for (const [what, file, message] of [
   ],
   [
     'a first point in the middle of a pixel',
-    gribFile(pngPacking(NUMBERS, FINE_LATTICE_PICTURE, LAW), { columns: 6, rows: 4, ...CORNER, la1: CORNER.la1 - 5000 }, SHEAR),
+    gribFile(
+      pngPacking(NUMBERS, FINE_LATTICE_PICTURE, LAW),
+      { columns: 6, rows: 4, ...CORNER, la1: CORNER.la1 - 5000 },
+      SHEAR,
+    ),
     /holds parts of pixels/,
   ],
   [
     'a first point off the lattice',
-    gribFile(pngPacking(NUMBERS, FINE_LATTICE_PICTURE, LAW), { columns: 6, rows: 4, ...CORNER, la1: CORNER.la1 - 1000 }, SHEAR),
+    gribFile(
+      pngPacking(NUMBERS, FINE_LATTICE_PICTURE, LAW),
+      { columns: 6, rows: 4, ...CORNER, la1: CORNER.la1 - 1000 },
+      SHEAR,
+    ),
     /off the lattice/,
   ],
   [

@@ -1,19 +1,24 @@
+import { readFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
-import { openDem } from '../../../pipeline/read/dem.ts';
-import { type DemFile, demFile, KEY, withFloat } from '../../support/data/dem.ts';
-import { scratch } from '../../support/data/world.ts';
-import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
 import type { HeightGrid } from '../../../pipeline/grid.ts';
-import { examineRadars, heightWindow, type RadarBlockage, radarBlockage } from '../../../pipeline/read/beam-blockage.ts';
+import {
+  examineRadars,
+  heightWindow,
+  type RadarBlockage,
+  radarBlockage,
+} from '../../../pipeline/read/beam-blockage.ts';
+import { openDem } from '../../../pipeline/read/dem.ts';
 import type { Antenna } from '../../../schemas/geo/beam.ts';
 import { distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { type DemFile, demFile, KEY, withFloat } from '../../support/data/dem.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { scratch } from '../../support/data/world.ts';
 
 /** Six rows of eight pixels of half a degree from 50 N 100 W; heights tell their row and column. */
 const PLAIN: DemFile = {

@@ -1,21 +1,28 @@
 import { readFileSync } from 'node:fs';
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import test from 'ava';
 import fc from 'fast-check';
 import { BadInput } from '../../../pipeline/error.ts';
 import { watches } from '../../../pipeline/feeds/watches.ts';
 import { readAlerts } from '../../../pipeline/read/alerts.ts';
+import { outlookLayerOf, readOutlookGeoJson } from '../../../pipeline/read/outlooks.ts';
 import { checkPolygon } from '../../../pipeline/read/polygon.ts';
+import { convectiveDateOf, readLsrGeoJson, readSpcReports } from '../../../pipeline/read/reports.ts';
 import { readDiscussion, readWatch } from '../../../pipeline/read/watches.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import { WARNING_EVENTS, Warning, Watch, type FileReport, GroundReport, SpcOutlook } from '../../../schemas/tables/feeds.ts';
+import {
+  type FileReport,
+  GroundReport,
+  SpcOutlook,
+  WARNING_EVENTS,
+  Warning,
+  Watch,
+} from '../../../schemas/tables/feeds.ts';
+import { utcDate } from '../../../schemas/time.ts';
 import { alertFeature, alertFile, type MadeAlert } from '../../support/data/alert.ts';
 import { feedFigures, minuteOf, tally } from '../../support/data/feed-figures.ts';
 import { withInstants } from '../../support/data/relative-times.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
-import { outlookLayerOf, readOutlookGeoJson } from '../../../pipeline/read/outlooks.ts';
-import { convectiveDateOf, readLsrGeoJson, readSpcReports } from '../../../pipeline/read/reports.ts';
-import { utcDate } from '../../../schemas/time.ts';
 
 const NOW = Date.parse('2025-05-01T20:10:00Z');
 const INCH_MM = 25.4;
@@ -791,7 +798,9 @@ for (const [title, properties, geometry, reason] of [
 
 test('a polygon with a stray position costs itself, not the other polygons of its label', (t) => {
   const stray = [GEOJSON_SQUARE.toSpliced(1, 1, [-97, 350])];
-  const { rows, set_aside } = outlooksRead(feature({}, { type: 'MultiPolygon', coordinates: [stray, [GEOJSON_SQUARE]] }));
+  const { rows, set_aside } = outlooksRead(
+    feature({}, { type: 'MultiPolygon', coordinates: [stray, [GEOJSON_SQUARE]] }),
+  );
   t.deepEqual(
     set_aside.map(({ item }) => item),
     ['feature 1 polygon'],
@@ -1190,7 +1199,11 @@ for (const [title, properties, reason] of [
   ['no office', { wfo: undefined }, 'properties.wfo: invalid input: expected string, received undefined'],
 ] as const)
   test(`hail with ${title} is set aside, the one beside it is kept`, (t) => {
-    const { rows, set_aside } = readLsrGeoJson(file(reportsFeature(properties), reportsFeature()), 'x', REPORTS_GEOJSON_NOW);
+    const { rows, set_aside } = readLsrGeoJson(
+      file(reportsFeature(properties), reportsFeature()),
+      'x',
+      REPORTS_GEOJSON_NOW,
+    );
     t.is(rows.length, 1);
     t.deepEqual(set_aside, [{ item: 'feature 1', reason }]);
   });
@@ -1202,7 +1215,11 @@ for (const [title, geometry] of [
   ['at the origin', { type: 'Point', coordinates: [0, 0] }],
 ] as const)
   test(`hail whose geometry is ${title} is set aside`, (t) => {
-    const { rows, set_aside } = readLsrGeoJson(file(reportsFeature({}, geometry), reportsFeature()), 'x', REPORTS_GEOJSON_NOW);
+    const { rows, set_aside } = readLsrGeoJson(
+      file(reportsFeature({}, geometry), reportsFeature()),
+      'x',
+      REPORTS_GEOJSON_NOW,
+    );
     t.is(rows.length, 1);
     t.is(set_aside.length, 1);
   });
@@ -1215,7 +1232,11 @@ for (const unit of ['Inch', 'INCHES', 'in', 'in.', ' inch ', '"', '', null, unde
 
 for (const unit of ['cm', 'mm', 'F', 'in/hr', 'min', "'"])
   test(`hail in the unit ${unit} is rejected by name, with its time`, (t) => {
-    const { set_aside, rejected_ms } = readLsrGeoJson(file(reportsFeature({ unit }), reportsFeature()), 'x', REPORTS_GEOJSON_NOW);
+    const { set_aside, rejected_ms } = readLsrGeoJson(
+      file(reportsFeature({ unit }), reportsFeature()),
+      'x',
+      REPORTS_GEOJSON_NOW,
+    );
     t.deepEqual(set_aside, [{ item: 'feature 1', reason: `unit is '${unit}', expected inches` }]);
     t.deepEqual(rejected_ms, [Date.parse('2025-06-05T23:32:00Z')]);
   });
@@ -1273,11 +1294,15 @@ const READERS: readonly (readonly [file: readonly string[], read: (bytes: Buffer
     ['warnings', 'watches', 'SAW3.txt'],
     (bytes) => void Watch.parse(readWatch(bytes, 'x', Date.parse('2021-07-10T04:00:00Z')).row),
   ],
-  [['warnings', 'discussions', 'SWOMCD_tags.txt'], (bytes) => void Watch.parse(readDiscussion(bytes, 'x', FEED_FUZZ_NOW).row)],
+  [
+    ['warnings', 'discussions', 'SWOMCD_tags.txt'],
+    (bytes) => void Watch.parse(readDiscussion(bytes, 'x', FEED_FUZZ_NOW).row),
+  ],
   [
     ['outlooks', 'spc_day1_cat_20250605_2000z_ENH_only.geojson'],
     (bytes) => {
-      for (const row of readOutlookGeoJson(bytes, 'x', { day: 1, hazard: 'categorical', part: 'all' }, FEED_FUZZ_NOW).rows)
+      for (const row of readOutlookGeoJson(bytes, 'x', { day: 1, hazard: 'categorical', part: 'all' }, FEED_FUZZ_NOW)
+        .rows)
         SpcOutlook.parse(row);
     },
   ],

@@ -1,9 +1,7 @@
-import test from 'ava';
-import { contentOf, logicalContent, sameContent } from '../../support/data/content.ts';
-import { type RawScan, altered, asObserved, deliver, filesOf, ingest, MONTH_LATER_MS, onRoot, scratch } from '../../support/data/world.ts';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import test from 'ava';
 import { openEngine } from '../../../pipeline/duckdb.ts';
 import { compactDay } from '../../../pipeline/publish/compact.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
@@ -11,11 +9,23 @@ import { allRows } from '../../../pipeline/publish/merge.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { type Detection, detections } from '../../../schemas/tables/radar.ts';
-import { packedAnew, published, without } from '../../support/data/published-scans.ts';
+import { contentOf, logicalContent, sameContent } from '../../support/data/content.ts';
 import { publishDays } from '../../support/data/published-days.ts';
+import { packedAnew, published, without } from '../../support/data/published-scans.ts';
 import { dayMaxRow } from '../../support/data/rows.ts';
 import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
 import { publishBlockage, RING_OF_KTLX } from '../../support/data/terrain.ts';
+import {
+  altered,
+  asObserved,
+  deliver,
+  filesOf,
+  ingest,
+  MONTH_LATER_MS,
+  onRoot,
+  type RawScan,
+  scratch,
+} from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 test('the same input twice is nothing to do and the same content', async (t) => {

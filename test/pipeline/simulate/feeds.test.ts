@@ -1,8 +1,7 @@
-import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
-import type { MultiPolygon } from '../../../schemas/geo/rings.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import test from 'ava';
 import { type IngestedFiles, ingestFeedFiles } from '../../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
@@ -18,6 +17,7 @@ import { stormAt, stormsBetween } from '../../../pipeline/simulate/storms.ts';
 import { isInWindow, plainsScenario } from '../../../pipeline/simulate/weather.ts';
 import type { CollectionName } from '../../../schemas/collections.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
+import type { MultiPolygon } from '../../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';

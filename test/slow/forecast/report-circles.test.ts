@@ -1,22 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import test from 'ava';
 import { diurnalShare } from '../../../pipeline/forecast/diurnal-climatology.ts';
+import type { Predictors } from '../../../pipeline/forecast/hail-law.ts';
 import { hourlyForecast } from '../../../pipeline/forecast/hourly.ts';
 import { type CellHour, cellHour } from '../../../pipeline/forecast/model-cells.ts';
-import { cellAreaKm2 } from '../../../schemas/geo/area.ts';
-import { roughDistanceKm } from '../../../schemas/geo/distance.ts';
-import { CONUS_CELLS, GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../../schemas/geo/geohash4.ts';
-import type { Position } from '../../../schemas/geo/position.ts';
-import { MS_PER_HOUR } from '../../../schemas/time.ts';
-import { hourRows } from '../../support/data/hour-rows.ts';
-import { readdirSync, readFileSync } from 'node:fs';
-import { type Predictors } from '../../../pipeline/forecast/hail-law.ts';
 import { ship } from '../../../pipeline/forecast/ship.ts';
 import { gridValue } from '../../../pipeline/grid.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
+import { cellAreaKm2 } from '../../../schemas/geo/area.ts';
 import { KM_PER_DEG, RAD_PER_DEG } from '../../../schemas/geo/constants.ts';
+import { roughDistanceKm } from '../../../schemas/geo/distance.ts';
+import { CONUS_CELLS, GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../../schemas/geo/geohash4.ts';
 import { LATTICE } from '../../../schemas/geo/lattice.ts';
-import { sharedData } from '../../support/data/shared-folder.ts';
-import test from 'ava';
+import type { Position } from '../../../schemas/geo/position.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
+import { hourRows } from '../../support/data/hour-rows.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
+import { sharedData } from '../../support/data/shared-folder.ts';
 
 /**
  * Severe hail reports of a mean year, 1955-2009: 4654, of 19 mm and more. Those of 25 mm and more have become as many since:

@@ -1,15 +1,24 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { Conflict } from '../../../pipeline/error.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { packedAnew, published, without } from '../../support/data/published-scans.ts';
 import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
 import { publishBlockage, RING_OF_KTLX } from '../../support/data/terrain.ts';
-import { asObserved, filesOf, ingest, MONTH_LATER_MS, onRoot, type RawScan, scratch, altered } from '../../support/data/world.ts';
-import fs from 'node:fs/promises';
-import { join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
-import { listFolder } from '../../../pipeline/sources/folder.ts';
+import {
+  altered,
+  asObserved,
+  filesOf,
+  ingest,
+  MONTH_LATER_MS,
+  onRoot,
+  type RawScan,
+  scratch,
+} from '../../support/data/world.ts';
 
 test('a late scan together with new ones gives the content of the right order', async (t) => {
   const scans = await midnight();

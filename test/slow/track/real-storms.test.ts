@@ -1,6 +1,3 @@
-import { type TrackCell, eachPixel, type Mask, maskOf } from '../../../pipeline/track/track-cell.ts';
-import { colLon, pixelAreaKm2, rowLat, LATTICE, latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
-import { type Patch, faults, follow } from '../../support/data/parting.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
@@ -9,12 +6,23 @@ import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { pixelsMoved } from '../../../pipeline/track/hindcast.ts';
 import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
-import { type Heading, headingOf, kmPerDegree, median, offsetKm, type Vector, velocityOf } from '../../../pipeline/track/motion.ts';
+import {
+  type Heading,
+  headingOf,
+  kmPerDegree,
+  median,
+  offsetKm,
+  type Vector,
+  velocityOf,
+} from '../../../pipeline/track/motion.ts';
 import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
+import { eachPixel, type Mask, maskOf, type TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { fillPolygons } from '../../../schemas/geo/fill.ts';
+import { colLon, LATTICE, latRow, lonCol, pixelAreaKm2, rowLat, type Window } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
+import { faults, follow, type Patch } from '../../support/data/parting.ts';
 import { hasSharedData, sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { cropField, trackCells } from '../../support/data/track-cells.ts';
 
