@@ -12,6 +12,7 @@ import { publishBlockage, RING_OF_KTLX } from '../../support/data/terrain.ts';
 import {
   altered,
   asObserved,
+  deliver,
   filesOf,
   ingest,
   MONTH_LATER_MS,
@@ -19,6 +20,7 @@ import {
   type RawScan,
   scratch,
 } from '../../support/data/world.ts';
+import { faultsOf } from '../../support/kill/killed.ts';
 
 test('a late scan together with new ones gives the content of the right order', async (t) => {
   const scans = await midnight();
@@ -345,4 +347,16 @@ test('settling what was committed but not drawn happens in the next run, althoug
   await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
   await ingest(root, scans);
   sameContent(t, await logicalContent(root), content);
+});
+
+test('new scans after a redo that ended with its date remember the scans before them', async (t) => {
+  const scans = await aroundMidnight();
+  const root = await scratch(t);
+  await onRoot(root, { each_scan: true }, async ({ session }) => {
+    for (const scan of scans.slice(0, 4)) await session.ingest(scan.files);
+  });
+  const anew = await packedAnew(t, scans[1]);
+  const run = await ingest(root, [anew, ...filesOf(scans.slice(4))]);
+  t.deepEqual([run.scans, run.redone], [scans.length - 4, 2]);
+  sameContent(t, await logicalContent(root), await contentOfFiles([...filesOf(scans), anew]));
 });
