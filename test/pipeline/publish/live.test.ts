@@ -381,13 +381,3 @@ test('a finished date takes the place of published scans that it holds, too', as
   t.is((await readNewest(root, DATE))?.scans.length, 3);
   t.deepEqual(await faultsOf(root), []);
 });
-
-test('a finished date takes the place of published scans that it holds, too', async (t) => {
-  const scans = (await aroundMidnight()).slice(0, 3);
-  const root = await scratch(t);
-  cpSync(await preparedMonth(scans.slice(0, 2)), root, { recursive: true });
-  await handOver(root, `${DATE}-00000001`, scans);
-  t.deepEqual(await adoptAll(root), [[`${DATE}-00000001`, 'adopted']]);
-  t.is((await readNewest(root, DATE))?.scans.length, 3);
-  t.deepEqual(await faultsOf(root), []);
-});

@@ -645,22 +645,3 @@ const FOREIGN =
     });
   },
 );
-
-test('staging of a dead run is removed by the next one', async (t) => {
-  const root = await scratch(t);
-  await fs.mkdir(join(root, 'staging', 'dead', 'deeper'), { recursive: true });
-  await fs.writeFile(join(root, 'staging', 'dead', 'cells.parquet'), 'half');
-  await ingest(root, []);
-  t.deepEqual(await fs.readdir(join(root, 'staging')), []);
-});
-
-test('raw files stay while a storm date around them is open, however old they are', async (t) => {
-  const root = await scratch(t);
-  await publish(root, await aroundMidnight());
-  const before = await rawOf(root);
-  t.true(before.length > 0);
-  await onRoot(root, {}, async ({ root: open }) => {
-    await sweepFor(open, 10, 2);
-  });
-  t.deepEqual(await rawOf(root), before);
-});
