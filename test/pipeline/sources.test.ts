@@ -1378,12 +1378,6 @@ test('an object that is gone is unavailable at once', async (t) => {
   });
 });
 
-test('a failure of our own disk ends all downloads', async (t) => {
-  const { file, folder, network } = await oneGrid(t);
-  await writeFile(join(folder, 'CONUS'), 'a file in the way');
-  await t.throwsAsync(downloadAll({ files: [file], folder, network }), { message: /cannot be written/ });
-});
-
 test('nothing to do is done', async (t) => {
   t.deepEqual(await inParallel([], 3, async () => 'never'), []);
 });

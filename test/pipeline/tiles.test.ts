@@ -769,17 +769,6 @@ test('a pixel that was seen and filled is one pixel of the tier', (t) => {
   );
 });
 
-test('a scan without hail has no bounds of hail', async (t) => {
-  const { metadata } = await openArchive(drawScanTiles({ ...CONTENT, mesh: draw('. . .'), cells: [], tracks: [] }));
-  t.is(metadata.hail_bounds, null);
-  t.false('uncovered' in metadata);
-});
-
-test('below 10 mm there is no detection: no times, no counts, no confidence', (t) => {
-  const [row] = dayMaxRows(maximumOf(scan(0, [[99]])), DAY) as [DayMax];
-  t.deepEqual([row.first_detected, row.last_detected, row.detection_scans, row.confidence], [null, null, 0, null]);
-});
-
 test('a filled pixel counts no scan and has no detection times', (t) => {
   const maximum = maximumOf(filling({ row: 1500, col: 3500, mm: 30, time: DAY_MS }));
   const [row] = dayMaxRows(maximum, DAY) as [DayMax];
@@ -800,26 +789,6 @@ test('an echo that dies on the way fades out below 5 mm', (t) => {
 
 test('a day below 19 mm has no tiers', (t) =>
   t.deepEqual(drawTiers([dayMaxRow({ max_mm: 18.9 })], DAY, NO_COUNTS), []));
-
-test('interpolated pixels shape the polygon and the area, never the largest size or the times', (t) => {
-  const rows = [
-    dayMaxRow({ col: 3000, max_mm: 26, first_detected: DAY_MS + 1, last_detected: DAY_MS + 2 }),
-    dayMaxRow({ col: 3001, max_mm: 30, interpolated: true, first_detected: null, last_detected: null }),
-  ];
-  const [nickel] = drawTiers(rows, DAY, NO_COUNTS);
-  t.is(nickel?.pixels, 2);
-  t.is(nickel?.max_size_mm, 26);
-  t.deepEqual([nickel?.first_detected, nickel?.last_detected], [DAY_MS + 1, DAY_MS + 2]);
-});
-
-test('a pixel that was seen and filled is one pixel of the tier', (t) => {
-  const rows = [dayMaxRow({ max_mm: 20 }), dayMaxRow({ max_mm: 30, interpolated: true })];
-  const tiers = drawTiers(rows, DAY, NO_COUNTS);
-  t.deepEqual(
-    tiers.map(({ pixels }) => pixels),
-    [1, 1],
-  );
-});
 
 test('detections of a tier are the count given for its bound', (t) => {
   const counts = new Map(SIZE_BANDS.map((band, i) => [band.threshold_mm as number, 100 - i]));
