@@ -466,7 +466,7 @@ test('an answer that stalls is given up after its time and asked for again', asy
     if (asked++ > 0) response.end('il!');
   });
   const patience = { retries: 1, first_ms: 1, longest_ms: 1 };
-  const { bytes } = await fetchBytes(url, { max_bytes: MAX_BYTES, allowed_ms: 300 }, { patience });
+  const { bytes } = await fetchBytes(url, { max_bytes: MAX_BYTES, allowed_ms: 3_000 }, { patience });
   t.deepEqual([String(bytes), asked], ['hail!', 2]);
 });
 
