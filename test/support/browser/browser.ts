@@ -32,7 +32,7 @@ if (hasBrowser)
 /** A page at an address, and what it did and said. */
 export interface Tab {
   readonly page: Page;
-  /** Errors of the page and lines of its console that are errors; refused calls are not among them. */
+  /** Errors of the page, lines of its console that are errors, and its files that were refused; refused calls are not among them. */
   readonly complaints: string[];
   /** Keeps a screenshot under this name in a folder that the log of the tests names. */
   picture(name: string): Promise<void>;
@@ -51,6 +51,10 @@ export async function openTab(address: string, { key, ...screen }: TabOptions): 
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('response', (response) => {
+    const refused = response.status() >= 400 && !new URL(response.url()).pathname.includes('/v1/');
+    if (refused) complaints.push(`${response.status()} ${response.url()}`);
+  });
   page.on('console', (message) => {
     if (message.type() === 'error' && !message.text().includes('the server responded with a status'))
       complaints.push(message.text());
