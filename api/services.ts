@@ -139,15 +139,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       records,
       limits,
       queue,
-      webhookClient: {
-        ...webhookClient,
-        validateUrl: async (url) => {
-          const judgement = await webhookClient.validateUrl(url);
-          if (judgement.ok && !judgement.dns_checked)
-            log.warn({ host: new URL(url).hostname, dns_checked: false }, 'Webhook:Judge:Unresolved');
-          return judgement;
-        },
-      },
+      webhookClient,
       secrets,
       mailer: openMailer({
         smtp_url,

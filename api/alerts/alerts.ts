@@ -5,11 +5,10 @@ import type { Database } from '../records/schema.ts';
 import { CLEAR_AFTER_MS } from '../rules/episodes.ts';
 import type { Alert } from '../webhooks/formats.ts';
 
-/** The fields of an open alert that decide which scans matter to it. */
-export type OpenAlert = Pick<Alert, 'location_id' | 'last_seen_at'>;
-
-/** Every open alert. */
-export async function openAlerts(rows: Kysely<Database>): Promise<readonly OpenAlert[]> {
+/** Every open alert, with the fields that decide which scans matter to it. */
+export async function openAlerts(
+  rows: Kysely<Database>,
+): Promise<readonly Pick<Alert, 'location_id' | 'last_seen_at'>[]> {
   const alerts = rows.selectFrom('alerts').select(['location_id', 'last_seen_at']);
   return await alerts.where('open_location', 'is not', null).execute();
 }

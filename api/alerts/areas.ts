@@ -5,6 +5,7 @@ import { newId } from '../../schemas/ids.ts';
 import { AREA_LIMITS } from '../../schemas/resources/area.ts';
 import { instant } from '../../schemas/time.ts';
 import type { Tariff } from '../accounts/plans.ts';
+import { ApiError } from '../http/errors.ts';
 import { rememberDeleted } from '../records/cursors.ts';
 import type { Writer } from '../records/database.ts';
 import { countOwn, deleteOwn, type OwnList, ownRow } from '../records/own-rows.ts';
@@ -37,10 +38,7 @@ export interface AreaUse {
   readonly total_area_sq_mi: number;
 }
 
-/** Thrown inside a transaction: an area would exceed a quota or the size of a group; the message begins with its name. */
-export class AreaQuotaExceeded extends Error {}
-
-/** Creates an area. Throws AreaQuotaExceeded, which must roll the transaction back. The caller has locked the row of the business. */
+/** Creates an area. Throws `resource_exhausted`, which must roll the transaction back. The caller has locked the row of the business. */
 export async function insertArea(
   { rows, business_id, now_ms }: Writer,
   { kind, name, real_time, purpose, group_id, shape }: AreaToMake,
@@ -58,20 +56,14 @@ export async function insertArea(
   const grown = [kind === 'polygon' ? 'polygons' : 'point_areas', 'area_sq_mi'] as const;
   await refuseOverQuota(rows, business_id, quotas, real_time ? [...grown, 'real_time_polygons'] : grown);
   if (group_id !== null && (await countOwn(rows, 'areas', { business_id, group_id })) > AREA_LIMITS.group)
-    throw new AreaQuotaExceeded(`group_id: a group holds at most ${AREA_LIMITS.group} areas`);
+    throw new ApiError('resource_exhausted', `group_id: a group holds at most ${AREA_LIMITS.group} areas`);
   return areaOf(row);
 }
 
-/** Outcome of a change: the changed area, or the reason why nothing was changed. */
-export type AreaOutcome =
-  | { readonly kind: 'changed'; readonly area: Area }
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'other_kind'; readonly found: Area['kind'] }
-  | { readonly kind: 'stale'; readonly version: number };
-
 /**
- * Replaces name and shape of an area with a given version, and increments the version; undefined ones stay. Throws AreaQuotaExceeded
- * when it grows beyond a quota. The caller has locked the row of the business.
+ * Replaces name and shape of an area with a given version, and increments the version; undefined ones stay. Throws `not_found`,
+ * `bad_request` for a shape of the other kind, `version_conflict`, and `resource_exhausted` when it grows beyond a quota. The caller
+ * has locked the row of the business.
  */
 export async function changeArea(
   { rows, business_id, now_ms }: Writer,
@@ -79,11 +71,15 @@ export async function changeArea(
   expected_version: number,
   { name, shape }: { readonly name?: string | undefined; readonly shape?: AreaShape | undefined },
   quotas: Tariff['quotas'],
-): Promise<AreaOutcome> {
-  const before = await ownRow(rows, 'areas', { business_id, id });
-  if (before === null) return { kind: 'not_found' };
+): Promise<Area> {
+  const before = await findArea(rows, business_id, id);
   if (shape !== undefined && (shape.point === null) !== (before.kind === 'polygon'))
-    return { kind: 'other_kind', found: before.kind };
+    throw new ApiError(
+      'bad_request',
+      before.kind === 'point'
+        ? '/geometry: is of polygon areas only, and this is a point'
+        : '/point: is of point areas only, and this is a polygon',
+    );
   const at = instant(now_ms);
   const changed = await rows
     .updateTable('areas')
@@ -98,27 +94,33 @@ export async function changeArea(
     .where('version', '=', expected_version)
     .returningAll()
     .executeTakeFirst();
-  if (changed === undefined) return { kind: 'stale', version: before.version };
+  if (changed === undefined)
+    throw new ApiError(
+      'version_conflict',
+      `/expected_version: is ${expected_version}, the area has version ${before.version}`,
+    );
   if (shape !== undefined) await storeSubmitted(rows, business_id, id, shape);
   if (changed.area_sq_mi > before.area_sq_mi) await refuseOverQuota(rows, business_id, quotas, ['area_sq_mi']);
-  return { kind: 'changed', area: areaOf(changed) };
+  return areaOf(changed);
 }
 
-/** Deletes an area with its geometry and its alerts; false when there is none. Cursors that name it stay valid for a day. */
-export async function removeArea(writer: Writer, id: string): Promise<boolean> {
+/** Deletes an area with its geometry and its alerts. Cursors that name it stay valid for a day. Throws `not_found`. */
+export async function removeArea(writer: Writer, id: string): Promise<void> {
   const { rows, business_id, now_ms } = writer;
-  const deleted = await deleteOwn(writer, 'areas', id);
-  if (deleted === null) return false;
+  const { updated_at } = (await deleteOwn(writer, 'areas', id)) ?? unknownArea();
   await rows.deleteFrom('area_rings').where('area_id', '=', id).execute();
   await rows.deleteFrom('alerts').where('location_id', '=', id).execute();
-  await rememberDeleted(rows, { business_id, list: AREAS.list }, [{ id, sort_key: deleted.updated_at }], now_ms);
-  return true;
+  await rememberDeleted(rows, { business_id, list: AREAS.list }, [{ id, sort_key: updated_at }], now_ms);
 }
 
-/** An area of a business; null when there is none. */
-export async function findArea(rows: Kysely<Database>, business_id: string, id: string): Promise<Area | null> {
-  const found = await ownRow(rows, 'areas', { business_id, id });
-  return found === null ? null : areaOf(found);
+/** An area of a business. Throws `not_found`. */
+export async function findArea(rows: Kysely<Database>, business_id: string, id: string): Promise<Area> {
+  return areaOf((await ownRow(rows, 'areas', { business_id, id })) ?? unknownArea());
+}
+
+/** The refusal of an unknown id and of an area of another business alike. */
+function unknownArea(): never {
+  throw new ApiError('not_found', 'no such area');
 }
 
 /** How much of each quota the areas of a business use. */
@@ -137,13 +139,13 @@ export async function areaUse(rows: Kysely<Database>, business_id: string): Prom
     .executeTakeFirstOrThrow();
 }
 
-/** Unit of each quota, for messages. */
+/** Use and unit of each quota. */
 const QUOTAS = {
-  polygons: { taken: 'polygon_count', words: 'polygons' },
-  point_areas: { taken: 'point_count', words: 'point areas' },
-  area_sq_mi: { taken: 'total_area_sq_mi', words: 'square miles' },
-  real_time_polygons: { taken: 'real_time_polygon_count', words: 'real-time polygons' },
-} as const satisfies Partial<Record<keyof Tariff['quotas'], { taken: keyof AreaUse; words: string }>>;
+  polygons: ['polygon_count', 'polygons'],
+  point_areas: ['point_count', 'point areas'],
+  area_sq_mi: ['total_area_sq_mi', 'square miles'],
+  real_time_polygons: ['real_time_polygon_count', 'real-time polygons'],
+} as const satisfies Partial<Record<keyof Tariff['quotas'], [use: keyof AreaUse, unit: string]>>;
 
 /**
  * Throws when the areas of a business, including the one just written, exceed a quota of its plan. It checks only quotas of which
@@ -157,8 +159,9 @@ async function refuseOverQuota(
 ): Promise<void> {
   const use = await areaUse(rows, business_id);
   for (const quota of grown) {
-    const { taken, words } = QUOTAS[quota];
-    if (use[taken] > quotas[quota]) throw new AreaQuotaExceeded(`${quota}: the plan allows ${quotas[quota]} ${words}`);
+    const [used, unit] = QUOTAS[quota];
+    if (use[used] > quotas[quota])
+      throw new ApiError('resource_exhausted', `${quota}: the plan allows ${quotas[quota]} ${unit}`);
   }
 }
 

@@ -1,10 +1,10 @@
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { boxAround } from '../../schemas/geo/around.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
-import { yieldToEventLoop } from '../http/event-loop.ts';
 import type { Store } from '../records/database.ts';
+import { allOwn } from '../records/own-rows.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
 import { anyHailOf, ownerOf } from '../rules/any-hail.ts';
 import { ringIn } from './areas.ts';
@@ -17,7 +17,6 @@ const ANY_HAIL_MM = SIZE_BANDS[0].threshold_mm;
 export const POINT_AREA_RADIUS_KM = 1.609344;
 /** Feature of a plan without which no event of new hail is sent. */
 const REAL_TIME = 'real_time_delivery';
-const ROWS_PER_READ = 2_000;
 
 /** A circle or polygon that is watched for hail: an active subscription, its any-hail watch, or an area. */
 export interface WatchedPlace {
@@ -40,18 +39,12 @@ export interface WatchedPlace {
 /** Every watched place, as the rows are now. Rows are read page by page; other requests run between pages. */
 export async function watchedPlaces(rows: Kysely<Database>): Promise<readonly WatchedPlace[]> {
   const hasAnyHail = await anyHailRule(rows);
-  const places: WatchedPlace[] = [];
-  const subscriptions = rows.selectFrom('subscriptions').selectAll().where('status', '=', 'active');
-  await eachRow(
-    (after) => subscriptions.where('id', '>', after).orderBy('id').limit(ROWS_PER_READ).execute(),
-    (row) => places.push(...placesOfSubscription(row, hasAnyHail(row))),
-  );
-  const areas = rows.selectFrom('areas').select(AREA_COLUMNS).where('purpose', '!=', 'canvassing');
-  await eachRow(
-    (after) => areas.where('id', '>', after).orderBy('id').limit(ROWS_PER_READ).execute(),
-    (row) => places.push(...placesOfArea(row)),
-  );
-  return places;
+  const subscriptions = await allOwn(rows, 'subscriptions', SUBSCRIPTION_COLUMNS, { status: 'active' });
+  const areas = await allOwn(rows, 'areas', AREA_COLUMNS, {});
+  return [
+    ...subscriptions.flatMap((row) => placesOfSubscription(row, hasAnyHail(row))),
+    ...areas.flatMap(placesOfArea),
+  ];
 }
 
 /** A watched place whose row is locked. */
@@ -67,57 +60,36 @@ export async function lockPlaces(
   place_ids: readonly string[],
 ): Promise<ReadonlyMap<string, LockedPlace>> {
   const ids = [...new Set(place_ids.map(ownerOf))];
-  const owners = [
-    ...(await rows.selectFrom('areas').select('business_id').where('id', 'in', ids).execute()),
-    ...(await rows.selectFrom('subscriptions').select('business_id').where('id', 'in', ids).execute()),
-  ];
-  const business_ids = [...new Set(owners.map(({ business_id }) => business_id))];
-  if (business_ids.length === 0) return new Map();
+  const ownersIn = (table: 'areas' | 'subscriptions') =>
+    rows.selectFrom(table).select('business_id').where('id', 'in', ids);
   const businesses = await rows
     .selectFrom('businesses')
     .select(['id', 'status'])
-    .where('id', 'in', business_ids)
+    .where(({ or, eb }) => or([eb('id', 'in', ownersIn('areas')), eb('id', 'in', ownersIn('subscriptions'))]))
     .orderBy('id')
     .modifyEnd(forKeyShare)
     .execute();
-  const plans = await rows
-    .selectFrom('plans')
-    .select(['business_id', 'features'])
-    .where('business_id', 'in', business_ids)
-    .execute();
-  const real_time = new Set(
-    plans.filter(({ features }) => JSON.parse(features).includes(REAL_TIME)).map(({ business_id }) => business_id),
+  if (businesses.length === 0) return new Map();
+  const business_ids = businesses.map(({ id }) => id);
+  const plans = rows.selectFrom('plans').select(['business_id', 'features']).where('business_id', 'in', business_ids);
+  const features = new Map((await plans.execute()).map((plan) => [plan.business_id, JSON.parse(plan.features)]));
+  const has_real_time = new Map(
+    businesses.map(({ id, status }) => [id, status === 'active' && features.get(id)?.includes(REAL_TIME)]),
   );
-  const has_real_time = new Map(businesses.map(({ id, status }) => [id, status === 'active' && real_time.has(id)]));
   const areas = rows.selectFrom('areas').select(AREA_COLUMNS).where('id', 'in', ids).orderBy('id');
   const areaRows = await areas.modifyEnd(forUpdate).execute();
-  const subscriptions = rows.selectFrom('subscriptions').selectAll().where('id', 'in', ids).orderBy('id');
-  const subscriptionRows = await subscriptions.modifyEnd(forUpdate).execute();
+  const subscriptions = rows.selectFrom('subscriptions').select(SUBSCRIPTION_COLUMNS).where('id', 'in', ids);
+  const subscriptionRows = await subscriptions.orderBy('id').modifyEnd(forUpdate).execute();
   const hasAnyHail = await anyHailRule(rows);
-  const asked = new Set(place_ids);
   const places = [
     ...areaRows.flatMap(placesOfArea),
     ...subscriptionRows.flatMap((row) => placesOfSubscription(row, hasAnyHail(row))),
   ];
   return new Map(
     places
-      .filter(({ id, business_id }) => asked.has(id) && has_real_time.has(business_id))
+      .filter(({ id, business_id }) => place_ids.includes(id) && has_real_time.has(business_id))
       .map((place) => [place.id, { ...place, has_real_time: has_real_time.get(place.business_id) === true }]),
   );
-}
-
-/** Reads rows page by page in the order of their ids; yields to the event loop between pages. */
-async function eachRow<Row extends { readonly id: string }>(
-  read: (after: string) => Promise<readonly Row[]>,
-  take: (row: Row) => void,
-): Promise<void> {
-  for (let after = ''; ; ) {
-    const page = await read(after);
-    for (const row of page) take(row);
-    if (page.length < ROWS_PER_READ) return;
-    after = page.at(-1)?.id ?? '';
-    await yieldToEventLoop();
-  }
 }
 
 /**
@@ -127,7 +99,7 @@ async function eachRow<Row extends { readonly id: string }>(
 async function anyHailRule(rows: Kysely<Database>) {
   const webhooks = rows.selectFrom('webhooks').select('business_id').distinct().where('format', '=', 'legacy');
   const businesses = new Set((await webhooks.execute()).map(({ business_id }) => business_id));
-  return ({ format, business_id }: Selectable<Database['subscriptions']>) =>
+  return ({ format, business_id }: Pick<Subscription, 'format' | 'business_id'>) =>
     format === 'legacy' || businesses.has(business_id);
 }
 
@@ -148,8 +120,15 @@ export async function areaRings(rows: Kysely<Database>, ids: readonly string[]):
   );
 }
 
+/** Columns of a subscription that decide which hail matches. */
+const SUBSCRIPTION_COLUMNS = [
+  ...(['id', 'business_id', 'name', 'format', 'status'] as const),
+  ...(['version', 'lat', 'lon', 'radius_km', 'min_size_mm'] as const),
+];
+type Subscription = Pick<Database['subscriptions'], (typeof SUBSCRIPTION_COLUMNS)[number]>;
+
 /** The place of a subscription, and that of its any-hail watch; none while it is paused. */
-function placesOfSubscription(row: Selectable<Database['subscriptions']>, hasAnyHail: boolean): WatchedPlace[] {
+function placesOfSubscription(row: Subscription, hasAnyHail: boolean): WatchedPlace[] {
   const { id, business_id, name, format, status, version, lat, lon, radius_km, min_size_mm } = row;
   if (status !== 'active') return [];
   const shape = { kind: 'circle' as const, lat, lon, radius_km };

@@ -13,7 +13,7 @@ import { type Episode, nextStep } from '../rules/episodes.ts';
 import { ringTree } from '../rules/ring-tree.ts';
 import { rounded } from '../rules/rounded.ts';
 import { enqueueAlertEvent } from '../webhooks/alert-events.ts';
-import { type ActiveWebhook, activeWebhooks, type Outbox } from '../webhooks/events.ts';
+import { type EventTaker, type Outbox, webhooksOf } from '../webhooks/events.ts';
 import { type Alert, type AlertStep, FORMATS } from '../webhooks/formats.ts';
 import { changeAlert, lockAlerts } from './alerts.ts';
 import { isOver, matchScan } from './match.ts';
@@ -65,106 +65,87 @@ export async function raiseAlerts(
   const alerts = await lockAlerts(rows, parts.store, place_ids, scan.scan_ms);
   const isChanged = ({ id, version }: LockedPlace) => versions.get(id) !== version;
   const again = await matchScan([...places.values()].filter(isChanged), scan.hail, (ids) => areaRings(rows, ids));
-  const raising: Raising = { rows, parts, webhooks: new Map(), scan, now_ms };
+  /** Webhooks by business, each business read once. */
+  const webhooks = new Map<string, readonly EventTaker[]>();
   const count = { ...NOTHING_RAISED };
   for (const [k, id] of place_ids.entries()) {
     if (k > 0 && k % PLACES_PER_TURN === 0) await yieldToEventLoop();
     const place = places.get(id) ?? null;
     const detection = place === null ? null : ((isChanged(place) ? again : found).get(id) ?? null);
-    const done = await stepPlace(raising, place, alerts.get(id) ?? [], detection);
+    const done = await stepPlace(place, alerts.get(id) ?? [], detection);
     if (done !== null) count[done] += 1;
   }
   return count;
-}
 
-interface Raising {
-  readonly rows: Transaction<Database>;
-  readonly parts: RaiseParts;
-  /** Active webhooks by business, each business read once. */
-  readonly webhooks: Map<string, readonly ActiveWebhook[]>;
-  readonly scan: AlertScan;
-  readonly now_ms: number;
-}
+  /** Takes the alerts of one place one scan further. `place`: null when it is no longer watched. */
+  async function stepPlace(
+    place: LockedPlace | null,
+    ofPlace: readonly Alert[],
+    detection: number | null,
+  ): Promise<keyof typeof NOTHING_RAISED | null> {
+    const open = ofPlace.find(({ status }) => status === 'open') ?? null;
+    const covered_blocks = place && (scan.coverage?.blocksOver(boxOf(place)) ?? null);
+    const step = nextStep(
+      {
+        scan_ms: scan.scan_ms,
+        on_time: scan.on_time && place?.has_real_time === true,
+        asked: place !== null && (detection !== null || open === null || (await wouldRaise(rows, place, open))),
+        hail_mm: detection === null ? null : (scan.hail.size_mm[detection] as number),
+        covered_blocks,
+      },
+      ofPlace.map(episodeOf),
+    );
+    if (step.kind === 'open' && place !== null && detection !== null)
+      return (await openAlert(place, newAlert(scan, place, detection, covered_blocks))) ? 'opened' : null;
+    if (open === null) return null;
+    if (step.kind === 'keep') {
+      const { last_seen_ms, max_size_mm, newer } = step;
+      const location_version = place?.version ?? open.location_version;
+      const change = { location_version, last_seen_at: instant(last_seen_ms), max_size_mm: rounded(max_size_mm, 1) };
+      await changeAlert(rows, open.id, newer ? { ...change, covered_blocks } : change);
+    }
+    if (step.kind === 'resolve' && place !== null) {
+      const resolved = { status: 'resolved', open_location: null, resolved_at: instant(step.resolved_ms) } as const;
+      await changeAlert(rows, open.id, resolved);
+      await enqueueEvents(place, { ...open, ...resolved }, 'ends');
+      return 'resolved';
+    }
+    if (step.kind === 'close') {
+      await changeAlert(rows, open.id, { status: 'closed', open_location: null });
+      return 'closed';
+    }
+    return null;
+  }
 
-/** Takes the alerts of one place one scan further. `place`: null when it is no longer watched. */
-async function stepPlace(
-  raising: Raising,
-  place: LockedPlace | null,
-  alerts: readonly Alert[],
-  detection: number | null,
-): Promise<keyof typeof NOTHING_RAISED | null> {
-  const { rows, scan } = raising;
-  const open = alerts.find(({ status }) => status === 'open') ?? null;
-  const covered_blocks = place && (scan.coverage?.blocksOver(boxOf(place)) ?? null);
-  const step = nextStep(
-    {
-      scan_ms: scan.scan_ms,
-      on_time: scan.on_time && place?.has_real_time === true,
-      asked: place !== null && (detection !== null || open === null || (await wouldRaise(rows, place, open))),
-      hail_mm: detection === null ? null : (scan.hail.size_mm[detection] as number),
-      covered_blocks,
-    },
-    alerts.map(episodeOf),
-  );
-  if (step.kind === 'open' && place !== null && detection !== null) {
-    const isNew = await openAlert(raising, place, newAlert(raising, place, detection, covered_blocks));
-    return isNew ? 'opened' : null;
+  /**
+   * Stores a new alert and writes its events; the subscription counts alerts of its own threshold only. Its id follows from place and
+   * scan: a scan that is matched again after a failover of the database sends the same events. Returns false for an alert that exists.
+   */
+  async function openAlert(place: LockedPlace, alert: Alert): Promise<boolean> {
+    const { numInsertedOrUpdatedRows } = await rows
+      .insertInto('alerts')
+      .values(alert)
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .executeTakeFirst();
+    if (numInsertedOrUpdatedRows === 0n) return false;
+    if (place.kind === 'subscription' && !isAnyHail(place.id))
+      await rows
+        .updateTable('subscriptions')
+        .set((eb) => ({ trigger_count: eb('trigger_count', '+', 1), last_triggered_at: alert.triggered_at }))
+        .where('id', '=', place.id)
+        .execute();
+    await enqueueEvents(place, alert, 'begins');
+    return true;
   }
-  if (open === null) return null;
-  if (step.kind === 'keep') {
-    const { last_seen_ms, max_size_mm, newer } = step;
-    const location_version = place?.version ?? open.location_version;
-    const change = { location_version, last_seen_at: instant(last_seen_ms), max_size_mm: rounded(max_size_mm, 1) };
-    await changeAlert(rows, open.id, newer ? { ...change, covered_blocks } : change);
-  }
-  if (step.kind === 'resolve' && place !== null) {
-    const resolved_at = instant(step.resolved_ms);
-    await changeAlert(rows, open.id, { status: 'resolved', open_location: null, resolved_at });
-    await enqueueEvents(raising, place, { ...open, status: 'resolved', resolved_at }, 'ends');
-    return 'resolved';
-  }
-  if (step.kind === 'close') {
-    await changeAlert(rows, open.id, { status: 'closed', open_location: null });
-    return 'closed';
-  }
-  return null;
-}
 
-/**
- * Stores a new alert and writes its events; the subscription counts alerts of its own threshold only. Place and scan give its id: a
- * scan that is matched again because the database failed over without its alerts raises those that were sent. False when the
- * alert is there, and was closed since.
- */
-async function openAlert(raising: Raising, place: LockedPlace, alert: Alert): Promise<boolean> {
-  const { rows } = raising;
-  const { numInsertedOrUpdatedRows } = await rows
-    .insertInto('alerts')
-    .values(alert)
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .executeTakeFirst();
-  if (numInsertedOrUpdatedRows === 0n) return false;
-  if (place.kind === 'subscription' && !isAnyHail(place.id))
-    await rows
-      .updateTable('subscriptions')
-      .set((eb) => ({ trigger_count: eb('trigger_count', '+', 1), last_triggered_at: alert.triggered_at }))
-      .where('id', '=', place.id)
-      .execute();
-  await enqueueEvents(raising, place, alert, 'begins');
-  return true;
-}
-
-/** Writes the events of an alert in every format, for the subscription itself and the webhooks of its business. */
-async function enqueueEvents(
-  { rows, parts, webhooks, now_ms }: Raising,
-  { id, business_id, format }: LockedPlace,
-  alert: Alert,
-  step: AlertStep,
-): Promise<void> {
-  const active = webhooks.get(business_id) ?? (await activeWebhooks(rows, business_id));
-  webhooks.set(business_id, active);
-  for (const each of Object.values(FORMATS)) {
-    const own = format === each.name ? [ownerOf(id)] : [];
-    await enqueueAlertEvent(rows, parts, each, alert, step, { own, webhooks: active }, now_ms);
+  /** Writes the events of an alert in every format, for the subscription itself and the webhooks of its business. */
+  async function enqueueEvents({ id, business_id, format }: LockedPlace, alert: Alert, step: AlertStep): Promise<void> {
+    const ofBusiness = webhooks.get(business_id) ?? (await webhooksOf(rows, business_id));
+    webhooks.set(business_id, ofBusiness);
+    for (const each of Object.values(FORMATS)) {
+      const own = format === each.name ? [ownerOf(id)] : [];
+      await enqueueAlertEvent(rows, parts, each, alert, step, { own, webhooks: ofBusiness }, now_ms);
+    }
   }
 }
 
@@ -179,7 +160,7 @@ async function wouldRaise(rows: Transaction<Database>, place: LockedPlace, open:
 }
 
 function newAlert(
-  { scan: { scan_id, scan_ms, hail, data_source } }: Raising,
+  { scan_id, scan_ms, hail, data_source }: AlertScan,
   place: LockedPlace,
   detection: number,
   covered_blocks: number | null,

@@ -6,8 +6,8 @@ import type { Writer } from '../records/database.ts';
 import { countOwn, deleteOwn, type OwnList, ownRow } from '../records/own-rows.ts';
 import { forgetScores } from '../records/risk-scores.ts';
 import type { Database } from '../records/schema.ts';
-import { deleteMessages, dropMessages } from '../webhooks/messages.ts';
-import { closeAlerts } from '../webhooks/receivers.ts';
+import { deleteMessages } from '../webhooks/messages.ts';
+import { closeAlerts, setReceiverStatus } from '../webhooks/receivers.ts';
 
 /** Subscriptions of a business, oldest first. */
 export const SUBSCRIPTIONS: OwnList<'subscriptions'> = {
@@ -62,11 +62,9 @@ export async function updateSubscription(
 ): Promise<Subscription | null> {
   const before = await ownRow(rows, 'subscriptions', { business_id, id });
   if (before === null) return null;
-  const given = Object.entries(change).filter(
-    ([field, value]) => (value ?? before[field as 'name']) !== before[field as 'name'],
-  );
-  if (given.length === 0) return before;
-  const wanted: SubscriptionChange = Object.fromEntries(given);
+  const isNew = ([field, value]: [string, unknown]) => value !== undefined && value !== before[field as 'name'];
+  const wanted: SubscriptionChange = Object.fromEntries(Object.entries(change).filter(isNew));
+  if (Object.keys(wanted).length === 0) return before;
   const after = await rows
     .updateTable('subscriptions')
     .set((eb) => ({
@@ -78,22 +76,15 @@ export async function updateSubscription(
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  if (after.status === 'active') await closeUnlessRaised(rows, after);
-  else {
-    await closeAlerts(rows, id);
-    await dropMessages(rows, id);
-  }
+  if (after.status !== 'active') await setReceiverStatus(rows, { kind: 'subscription', id }, after.status, now_ms);
+  else
+    await rows
+      .updateTable('alerts')
+      .set({ status: 'closed', open_location: null })
+      .where('open_location', '=', id)
+      .where(({ or, eb }) => or([eb('distance_km', '>', after.radius_km), eb('max_size_mm', '<', after.min_size_mm)]))
+      .execute();
   return after;
-}
-
-/** Closes the open alert that a changed subscription would not raise. */
-async function closeUnlessRaised(rows: Writer['rows'], { id, radius_km, min_size_mm }: Subscription): Promise<void> {
-  await rows
-    .updateTable('alerts')
-    .set({ status: 'closed', open_location: null })
-    .where('open_location', '=', id)
-    .where(({ or, eb }) => or([eb('distance_km', '>', radius_km), eb('max_size_mm', '<', min_size_mm)]))
-    .execute();
 }
 
 /** Deletes a subscription; false when the business has none of that id. Cursors that name it stay valid for a day. */

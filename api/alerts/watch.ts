@@ -8,14 +8,13 @@ import type { Catalog, Edition } from '../published/catalog.ts';
 import type { Engine } from '../published/duckdb.ts';
 import type { Live } from '../published/live.ts';
 import { readScanCoverage, type ScanCoverage } from '../queries/scan-coverage.ts';
-import { liveDetections, readDetections, type ScanDetections } from '../queries/scan-detections.ts';
+import { liveDetections, readDetections } from '../queries/scan-detections.ts';
 import { LockNotGiven } from '../records/errors.ts';
-import { persistently } from '../records/persistently.ts';
 import type { Queue } from '../records/tasks.ts';
 import { CLEAR_AFTER_MS, LATE_AFTER_MS } from '../rules/episodes.ts';
 import type { Services } from '../services.ts';
 import { MESSAGE_TASK } from '../webhooks/messages.ts';
-import { markMatched, matchedScans, type OpenAlert, openAlerts } from './alerts.ts';
+import { markMatched, matchedScans, openAlerts } from './alerts.ts';
 import { matchScan } from './match.ts';
 import { areaRings, type WatchedPlace, watchedPlaces } from './places.ts';
 import { type AlertScan, NOTHING_RAISED, raiseAlerts } from './raise.ts';
@@ -44,9 +43,6 @@ export function watchPartsOf(services: Services, log: Logger): WatchParts {
 const CATCH_UP_MS = 24 * 3_600_000;
 /** Subscriptions and areas of one transaction: other writers of a SQLite file wait for a fraction of a second. */
 const PLACES_PER_TRANSACTION = 200;
-/** During an outage of the records, matching is tried again for this long; then the next edition repeats it. */
-const RETRY_MS = 120_000;
-
 /** A published scan, with the fields of its manifest that alerts need. */
 interface ListedScan {
   readonly scan_id: string;
@@ -61,81 +57,64 @@ interface ListedScan {
  * alone, so it continues after a restart, and several processes may watch for the same records. Returns a function that ends it.
  */
 export function startWatch(parts: WatchParts): () => Promise<void> {
-  const { catalog, log } = parts;
-  const ending = new AbortController();
-  const watch = createWatch(parts, ending.signal);
-  const unregister = catalog.afterEdition({
-    react: (edition) =>
-      persistently(
-        RETRY_MS,
-        () => watch(edition),
-        () => !ending.signal.aborted,
-      ),
+  return parts.catalog.afterEdition({
+    react: createWatch(parts),
     failed: (error) => {
-      // Usually another process raises the alerts of the scan: the next edition finds it matched.
-      if (error instanceof LockNotGiven) log.info({ reason: error.message }, 'Scan:Match:Deferred');
-      else log.error({ err: error }, 'Scan:Match:Failed');
+      // Usually another process raises the alerts of the scan: this one finds it matched when it tries again.
+      if (error instanceof LockNotGiven) parts.log.info({ reason: error.message }, 'Scan:Match:Deferred');
+      else parts.log.error({ err: error }, 'Scan:Match:Failed');
     },
   });
-  return async () => {
-    ending.abort();
-    await unregister();
-  };
 }
 
-/** Matches the scans of an edition that are not matched yet, oldest first; starts no scan after the signal. */
+/** Matches the scans of an edition that are not matched yet, oldest first; begins no scan after the signal. */
 export function createWatch(
   parts: Omit<WatchParts, 'catalog'>,
-  signal?: AbortSignal,
-): (edition: Edition) => Promise<void> {
+): (edition: Edition, ending?: AbortSignal) => Promise<void> {
   const { records, queue, log, now } = parts;
 
-  return async (edition) => {
+  return async (edition, ending) => {
     const newest_ms = edition.newest_scan_ms;
     if (newest_ms === null || edition.live === null) return;
     const window_ms = Math.max(scanTime(edition.live.first_scan), newest_ms - LATE_AFTER_MS);
-    const from_ms = firstScanMs(await openAlerts(records.reader), window_ms, newest_ms);
+    const seen_ms = (await openAlerts(records.reader)).map(({ last_seen_at }) => Date.parse(last_seen_at));
+    /** Time of the first scan that matters: start of the live window, or the oldest last hail of the open alerts. */
+    const from_ms = Math.min(window_ms, Math.max(Math.min(...seen_ms), newest_ms - CATCH_UP_MS));
     const matched = await matchedScans(records.reader, scanId(from_ms));
-    const [first, last] = [from_ms, newest_ms].map((at_ms) => stormDate(at_ms, parts.storm_day_start_hour));
-    const scans = await scansOf(edition, edition.datesBetween(first ?? '', last ?? ''), scanId(from_ms));
+    const [first = '', last = ''] = [from_ms, newest_ms].map((ms) => stormDate(ms, parts.storm_day_start_hour));
+    const scans = await scansOf(edition, edition.datesBetween(first, last), scanId(from_ms));
     const missing = scans.filter(({ scan_id }) => !matched.has(scan_id));
     if (missing.length === 0) return;
     const places = await watchedPlaces(records.reader);
     const inLive = liveDetections(parts.live.snapshot(edition));
     /** Marks of older scans are deleted. */
     const forget_before = scanId(Math.min(from_ms, newest_ms - CATCH_UP_MS));
-    for (const listed of missing) {
-      if (signal?.aborted) return;
-      const { scan_id, data_source } = listed;
+    for (const { scan_id, date, data_source, archive } of missing) {
+      if (ending?.aborted) return;
       const scan_ms = scanTime(scan_id);
       const isLive = scan_ms >= window_ms;
       const on_time = isLive && now() - scan_ms <= LATE_AFTER_MS;
       if (isLive && !on_time) log.warn({ scan_id }, 'Scan:Match:Late');
-      const paths = () => edition.paths('detections', [listed.date]);
-      const hail = isLive ? inLive(scan_ms) : await olderDetections(scan_id, paths());
+      // Without its detections a scan stays unmatched until the next edition, and holds up no other.
+      const hail = isLive
+        ? inLive(scan_ms)
+        : await orNull(scan_id, 'Scan:Detections:Failed', () =>
+            readDetections(parts.engine, edition.paths('detections', [date]), scan_ms),
+          );
       if (hail === null) continue;
-      const scan = { scan_id, scan_ms, on_time, data_source, hail };
-      await matchOne(places, scan, () => coverageOf(edition, listed), forget_before);
+      // Without its coverage a scan raises alerts, but resolves none.
+      const coverage = () =>
+        archive === null ? null : orNull(scan_id, 'Scan:Coverage:Failed', () => parts.coverage(edition, archive));
+      await matchOne(places, { scan_id, scan_ms, on_time, data_source, hail }, coverage, forget_before);
     }
   };
 
-  /** Null after a failure: the scan stays unmatched until the next edition, and holds up no other. */
-  async function olderDetections(scan_id: string, paths: readonly string[]): Promise<ScanDetections | null> {
+  /** Null after a failure, which is logged as an event. */
+  async function orNull<Result>(scan_id: string, event: string, read: () => Promise<Result>): Promise<Result | null> {
     try {
-      return await readDetections(parts.engine, paths, scanTime(scan_id));
+      return await read();
     } catch (error) {
-      log.error({ scan_id, err: error }, 'Scan:Detections:Failed');
-      return null;
-    }
-  }
-
-  /** Null after a failure: a scan without coverage still raises alerts, but resolves none. */
-  async function coverageOf(edition: Edition, { scan_id, archive }: ListedScan): Promise<ScanCoverage | null> {
-    if (archive === null) return null;
-    try {
-      return await parts.coverage(edition, archive);
-    } catch (error) {
-      log.error({ scan_id, err: error }, 'Scan:Coverage:Failed');
+      log.error({ scan_id, err: error }, event);
       return null;
     }
   }
@@ -143,7 +122,7 @@ export function createWatch(
   async function matchOne(
     places: readonly WatchedPlace[],
     known: Omit<AlertScan, 'coverage'>,
-    coverage: () => Promise<ScanCoverage | null>,
+    coverage: () => Promise<ScanCoverage | null> | null,
     forget_before: string,
   ): Promise<void> {
     const { scan_id, scan_ms, hail, on_time } = known;
@@ -162,11 +141,8 @@ export function createWatch(
       const isLast = from + PLACES_PER_TRANSACTION >= ids.length;
       const now_ms = now();
       const raised = await records.transaction(async (rows) => {
-        // The last transaction of a scan marks it first: of several processes one raises its alerts, and the others wait for its end.
-        const isOurs = isLast
-          ? await markMatched(rows, scan_id, now_ms, forget_before)
-          : !(await matchedScans(rows, scan_id)).has(scan_id);
-        if (!isOurs) return null;
+        // The last transaction of a scan marks it first: of several processes one counts its alerts, and the others wait for its end.
+        if (isLast && !(await markMatched(rows, scan_id, now_ms, forget_before))) return null;
         if (part.length === 0) return NOTHING_RAISED;
         return await raiseAlerts(rows, { queue, store: records.store }, scan, { versions, found }, part, now_ms);
       });
@@ -180,12 +156,6 @@ export function createWatch(
     const line = { scan_id, places: places.length, hit: found.size, ...count, took_ms };
     log[hasChanged ? 'info' : 'debug'](line, 'Scan:Match:Done');
   }
-}
-
-/** Time of the first scan that matters: start of the live window, or the oldest last hail of the open alerts. */
-function firstScanMs(open: readonly OpenAlert[], window_ms: number, newest_ms: number): number {
-  const oldest_ms = open.reduce((least, { last_seen_at }) => Math.min(least, Date.parse(last_seen_at)), window_ms);
-  return Math.min(window_ms, Math.max(oldest_ms, newest_ms - CATCH_UP_MS));
 }
 
 /** Scans of some dates from one of them on, oldest first. */
@@ -208,6 +178,5 @@ async function scansOf(edition: Edition, dates: readonly string[], first: string
 /** Ids in their order, real-time polygons first, as the plans promise. */
 function realTimeFirst(ids: ReadonlySet<string>, places: readonly WatchedPlace[]): readonly string[] {
   const real_time = new Set(places.filter((place) => place.real_time).map(({ id }) => id));
-  const sorted = [...ids].sort();
-  return [...sorted.filter((id) => real_time.has(id)), ...sorted.filter((id) => !real_time.has(id))];
+  return [...ids].sort((a, b) => Number(real_time.has(b)) - Number(real_time.has(a)) || (a < b ? -1 : 1));
 }

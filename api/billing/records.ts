@@ -122,7 +122,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   const applied = await migrate(store);
   if (applied.length > 0) report(`records: applied migration ${applied.join(', ')} to ${store.name}`);
   const ledger = createLedger(store);
-  const counts = openRequestCounts(store);
+  const counts = openRequestCounts(store, alarm);
   const deletions = now_is_fixed ? NO_DELETIONS : openDeletions(store, now);
   const sweeping = setInterval(() => void sweep(store, deletions).catch(ignoreOutage), SWEEP_EVERY_MS).unref();
   opening.move(); // from here on, the caller closes the records
@@ -220,7 +220,7 @@ async function untilKnown<Result>(
       try {
         return await attempt();
       } catch (error) {
-        // Its last run came to an end only because none before it was made.
+        // An earlier run is committed: the last that returned a result, because a run after the commit throws.
         if (error instanceof AlreadyCharged) return results.at(-1) as Result;
         if (!isOutage(error)) throw error;
       }

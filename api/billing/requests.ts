@@ -18,8 +18,11 @@ interface KeyNote {
   last_used_ms: number;
 }
 
-/** Counts of the requests of keys, and when each was last used: noted in memory, and written about twice a second. */
-export function openRequestCounts(store: Store) {
+/**
+ * Counts of the requests of keys, and when each was last used: noted in memory, and written about twice a second. `alarm` is called
+ * with counts that are lost because they cannot be written.
+ */
+export function openRequestCounts(store: Store, alarm: (line: string) => void) {
   let notes = new Map<string, KeyNote>();
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
@@ -33,7 +36,7 @@ export function openRequestCounts(store: Store) {
       note.last_used_ms = Math.max(note.last_used_ms, last_used_ms);
     }
     timer ??= setTimeout(() => {
-      writing = write();
+      writing = writing.then(write);
     }, NOTES_WAIT_MS).unref();
   }
 
@@ -49,8 +52,8 @@ export function openRequestCounts(store: Store) {
         for (const note of batch) await writeNote(rows, store.forKeyShare, note);
       });
     } catch (error) {
-      if (!isOutage(error)) throw error;
-      batch.forEach(add);
+      if (isOutage(error)) batch.forEach(add);
+      else alarm(`records: requests of ${batch.length} keys are not counted (${error})`);
     }
   }
 
@@ -100,8 +103,8 @@ async function writeNote(
 }
 
 /**
- * Counts a request in the UTC day of its business, and says whether the day still had one: no call passes the limit, in any number of
- * processes. While nothing can be written the request is let through, and a charge is not.
+ * Counts a request in the UTC day of its business. Returns false beyond the limit, which holds over all processes. During an outage
+ * of the records nothing is counted and it returns true; a charge fails by itself then.
  */
 export async function admitToday(
   { transaction, forKeyShare }: Store,

@@ -13,7 +13,6 @@ import { isOutage } from '../records/errors.ts';
 import { isDamage } from '../records/mapped-errors.ts';
 import { masterKeyFault } from '../records/secrets.ts';
 import { overdueMessages } from '../webhooks/messages.ts';
-import { OVERDUE_MS } from '../webhooks/recover.ts';
 import { print, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
 
@@ -97,7 +96,7 @@ async function inRecords(config: Config): Promise<readonly Finding[]> {
 
 /** While the service runs, due events are sent within a second or two. */
 async function deliveries({ reader }: Records): Promise<Finding> {
-  const overdue = await overdueMessages(reader, Date.now() - OVERDUE_MS);
+  const overdue = await overdueMessages(reader, Date.now());
   const faults = overdue.map(({ receiver_id, next_at }) => `an event for ${receiver_id} is due since ${next_at}`);
   return listed('deliveries', faults, 'none is overdue');
 }

@@ -7,9 +7,9 @@ import { recordAct } from '../records/audit.ts';
 import type { Database } from '../records/schema.ts';
 import { openSecrets } from '../records/secrets.ts';
 import { openQueue } from '../records/tasks.ts';
-import { withoutQuery } from '../webhooks/disable-receiver.ts';
 import { findReceiver, listReceivers, type Receiver, setReceiverStatus } from '../webhooks/receivers.ts';
 import { recover } from '../webhooks/recover.ts';
+import { withoutQuery } from '../webhooks/report-failure.ts';
 import { rotateSecret, SECRETS_MAX } from '../webhooks/signing-secrets.ts';
 import { businessNamed, CommandError, type Desk, duration, group, onRecords, parseInstant } from './cli.ts';
 import { listenCommand } from './webhook-listen.ts';
@@ -107,7 +107,7 @@ async function rotate(desk: Desk, id: string, grace_ms: number) {
   return await onReceiver(desk, id, async (rows, receiver) => {
     if (receiver.kind !== 'webhook')
       throw new CommandError(EXIT.usage, `${id} is a subscription, expected a webhook: a new one has a new secret`);
-    const rotated = await rotateSecret(rows, secrets, id, grace_ms);
+    const rotated = await rotateSecret(rows, secrets, receiver, grace_ms);
     if ('until' in rotated)
       throw new CommandError(
         EXIT.conflict,
@@ -121,11 +121,10 @@ async function rotate(desk: Desk, id: string, grace_ms: number) {
 async function recoverSince(desk: Desk, id: string, since: string) {
   const { store } = desk.records;
   const queue = openQueue(store, { failed: () => {}, troubled: () => {} }); // runs nothing here
-  const outbox = { queue, store };
   return await onReceiver(desk, id, async (rows, receiver) => {
     if (receiver.status !== 'active')
       throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
-    const recovered = await recover(rows, outbox, receiver, { since_ms: Date.parse(since), now_ms: desk.now_ms });
+    const recovered = await recover(rows, { queue, store }, receiver, Date.parse(since));
     await note(rows, desk, receiver, 'recover', { since, ...recovered });
     return recovered;
   });

@@ -1,86 +1,65 @@
 import { yieldToEventLoop } from './event-loop.ts';
 
+/** Time until an item is offered again after a failure. */
+const RETRY_MS = 2_000;
+
 /** Reacts to published items. */
 export interface Observer<Item> {
-  /**
-   * `last` is the item to which this observer reacted before, null at first. Items published while it was busy are skipped.
-   */
-  readonly react: (item: Item, last: Item | null) => Promise<void>;
-  /** Called with the error when it could not react; the next item is offered with the same `last`. */
+  /** Items published while it is busy are skipped, but for the newest. `ending` aborts when no more work is to be begun. */
+  readonly react: (item: Item, ending: AbortSignal) => Promise<void>;
+  /** Called with the error when it could not react; the newest item is offered again. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Offers each new item to every observer, in the order in which they were added, one at a time. */
-interface Observers<Item> {
-  /** Adds an observer, which is offered the newest item too. The function that it returns removes it, and waits while it reacts. */
-  readonly add: (observer: Observer<Item>) => () => Promise<void>;
-  /** Returns at once. */
-  readonly publish: (item: Item) => void;
-  /** Offers nothing more, and waits for the observer that reacts. */
-  readonly close: () => Promise<void>;
-}
-
-interface Entry<Item> {
-  readonly observer: Observer<Item>;
-  /** Reacted to, successfully or not. */
-  offered: Item | null;
-  /** Reacted to successfully. */
-  last: Item | null;
-  reacting: Promise<void> | null;
-}
-
-export function createObservers<Item>(): Observers<Item> {
-  const entries = new Set<Entry<Item>>();
+/** Offers the newest item to every observer, each by itself: a slow one delays no other. */
+export function createObservers<Item>() {
   let newest: Item | null = null;
-  let working = false;
-  let closed = false;
-
-  /** The newest item, if an observer has not seen it; else null. */
-  const due = () => (!closed && [...entries].some(({ offered }) => offered !== newest) ? newest : null);
-
-  const offer = async (entry: Entry<Item>, item: Item) => {
-    entry.offered = item;
-    try {
-      await entry.observer.react(item, entry.last);
-      entry.last = item;
-    } catch (error) {
-      entry.observer.failed(error);
-    }
-  };
-
-  const work = async () => {
-    working = true;
-    await yieldToEventLoop();
-    for (let item = due(); item !== null; item = due())
-      for (const entry of [...entries]) {
-        if (closed || !entries.has(entry) || entry.offered === item) continue;
-        entry.reacting = offer(entry, item);
-        await entry.reacting;
-        entry.reacting = null;
-      }
-    working = false;
-  };
-  const begin = () => {
-    if (!working && due() !== null) void work();
-  };
-
+  const observers = new Set<{ readonly wake: () => void; readonly end: () => Promise<void> }>();
   return {
-    add: (observer) => {
-      const entry: Entry<Item> = { observer, offered: null, last: null, reacting: null };
-      entries.add(entry);
-      begin();
-      return async () => {
-        entries.delete(entry);
-        await entry.reacting;
+    /** Adds an observer. The function that it returns removes it, and waits while it reacts. */
+    add: ({ react, failed }: Observer<Item>): (() => Promise<void>) => {
+      const ending = new AbortController();
+      let done: Item | null = null;
+      let reacting: Promise<void> | null = null;
+      let retry: NodeJS.Timeout | undefined;
+      const work = async () => {
+        await yieldToEventLoop();
+        try {
+          while (newest !== done && newest !== null && !ending.signal.aborted) {
+            const item = newest;
+            await react(item, ending.signal);
+            done = item;
+          }
+        } catch (error) {
+          failed(error);
+          retry = setTimeout(observer.wake, RETRY_MS).unref();
+        }
+        reacting = null;
       };
+      const observer = {
+        wake: () => {
+          clearTimeout(retry);
+          if (newest !== done && !ending.signal.aborted) reacting ??= work();
+        },
+        end: async () => {
+          observers.delete(observer);
+          ending.abort();
+          clearTimeout(retry);
+          await reacting;
+        },
+      };
+      observers.add(observer);
+      observer.wake();
+      return observer.end;
     },
-    publish: (item) => {
+    /** Returns at once. */
+    publish: (item: Item): void => {
       newest = item;
-      begin();
+      for (const { wake } of observers) wake();
     },
-    close: async () => {
-      closed = true;
-      for (const { reacting } of entries) await reacting;
+    /** Offers nothing more, and waits for the observers that react. */
+    close: async (): Promise<void> => {
+      await Promise.all([...observers].map(({ end }) => end()));
     },
   };
 }

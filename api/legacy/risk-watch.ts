@@ -11,7 +11,7 @@ import { LockNotGiven } from '../records/errors.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
 import type { Queue } from '../records/tasks.ts';
 import { cellOf } from '../rules/hail-risk.ts';
-import { activeWebhooks, enqueueEvent, takersAmong } from '../webhooks/events.ts';
+import { enqueueEvent, takersAmong, webhooksOf } from '../webhooks/events.ts';
 import { FORMATS } from '../webhooks/formats.ts';
 import { MESSAGE_TASK } from '../webhooks/messages.ts';
 
@@ -108,7 +108,7 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
     return await records.transaction(async (rows) => {
       // Waits for writes of the business, which move and delete places.
       if (!(await lockBusiness(rows, business_id))) return 0;
-      const webhooks = takersAmong(await activeWebhooks(rows, business_id), 'legacy', 'risk.changed');
+      const webhooks = takersAmong(await webhooksOf(rows, business_id), 'legacy', 'risk.changed');
       let sent = 0;
       for (const { place, score } of scored) {
         if (!(await isChanged(rows, business_id, place, score, table))) continue;

@@ -155,11 +155,10 @@ export async function openCatalog(folder: string | DataRoot, storm_day_start_hou
       }
     },
     /**
-     * Registers an observer that runs after an edition is handed out, and runs it for the present one. It delays no edition, and its
-     * failure makes no data unavailable. Observers react one after the other, in the order in which they were
-     * registered, to one edition at a time. One that is still busy when several editions come out is given the newest only, with
-     * the edition that it finished before: every scan in between is in the newest, which lists them. (An edition may bring
-     * several scans anyway, after a restart or a backfill.) The function returned unregisters, and waits while it reacts.
+     * Registers an observer that runs after an edition is handed out, and runs it for the present one. It delays no edition and no
+     * other observer, and its failure makes no data unavailable. One that is still busy when several editions come out is given the
+     * newest only: every scan in between is in the newest, which lists them. The function returned unregisters, and waits while it
+     * reacts.
      */
     afterEdition: observers.add,
     /** Stops polling. Resolves once observers have finished. */

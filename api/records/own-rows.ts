@@ -1,4 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
+import { yieldToEventLoop } from '../http/event-loop.ts';
 import { type CursorNote, cursorNote, cursorPlace, type Walk } from './cursors.ts';
 import type { Writer } from './database.ts';
 import type { Database } from './schema.ts';
@@ -6,6 +7,7 @@ import type { Database } from './schema.ts';
 /** Tables of resources that a business names by their id. */
 type OwnTable = 'areas' | 'attempts' | 'portfolio_locations' | 'subscriptions' | 'webhooks';
 type Row<Table extends OwnTable> = Selectable<Database[Table]>;
+const ROWS_PER_READ = 2_000;
 
 /** The row with some values, such as its id and its business; null when there is none. */
 export async function ownRow<Table extends OwnTable>(
@@ -15,6 +17,29 @@ export async function ownRow<Table extends OwnTable>(
 ): Promise<Row<Table> | null> {
   const found = rows.selectFrom<OwnTable>(table).selectAll();
   return ((await found.where(({ and }) => and(values)).executeTakeFirst()) ?? null) as Row<Table> | null;
+}
+
+/** Some columns, id among them, of every row with some values, by id. Lets other requests through between reads, so it may see changes in between. */
+export async function allOwn<Table extends OwnTable, Column extends keyof Row<Table> & string>(
+  rows: Kysely<Database>,
+  table: Table,
+  columns: readonly Column[],
+  values: Partial<Row<Table>>,
+): Promise<readonly Pick<Row<Table>, Column>[]> {
+  const all: (Pick<Row<Table>, Column> & { readonly id: string })[] = [];
+  for (;;) {
+    const page = await rows
+      .selectFrom<OwnTable>(table)
+      .select(columns as readonly 'id'[])
+      .where(({ and }) => and(values))
+      .where('id', '>', all.at(-1)?.id ?? '')
+      .orderBy('id')
+      .limit(ROWS_PER_READ)
+      .execute();
+    for (const row of page as typeof all) all.push(row);
+    if (page.length < ROWS_PER_READ) return all;
+    await yieldToEventLoop();
+  }
 }
 
 /** Number of rows with some values, such as their business. */

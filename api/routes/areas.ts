@@ -16,16 +16,7 @@ import {
   NewArea,
   UPDATE_AREA_EXAMPLE,
 } from '../../schemas/resources/area.ts';
-import {
-  AREAS,
-  type Area,
-  AreaQuotaExceeded,
-  areaUse,
-  changeArea,
-  findArea,
-  insertArea,
-  removeArea,
-} from '../alerts/areas.ts';
+import { AREAS, type Area, areaUse, changeArea, findArea, insertArea, removeArea } from '../alerts/areas.ts';
 import { cursorQuery, integerQuery, optionalWordQuery, textQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { onThread } from '../published/thread.ts';
@@ -71,8 +62,7 @@ export const createArea = writeEndpoint({
       body.kind === 'polygon'
         ? { real_time: body.real_time, purpose: body.purpose, group_id: null }
         : { real_time: false, purpose: 'monitoring' as const, group_id: body.group_id ?? null };
-    const area = await withinQuotas(insertArea(writer, { kind, name, ...said, shape }, caller.plan.quotas));
-    return { body: resourceOf(area) };
+    return { body: resourceOf(await insertArea(writer, { kind, name, ...said, shape }, caller.plan.quotas)) };
   },
 });
 
@@ -128,11 +118,9 @@ export const getArea = readEndpoint({
   reply: MonitoredArea,
   example: { reply: AREA_EXAMPLE },
   price: flatPrice('areas.get', 1),
-  answer: async ({ params: { id }, caller, services: { records } }) => {
-    const area = await findArea(records.reader, caller.business_id, id);
-    if (area === null) throw unknownArea();
-    return { body: resourceOf(area) };
-  },
+  answer: async ({ params: { id }, caller, services: { records } }) => ({
+    body: resourceOf(await findArea(records.reader, caller.business_id, id)),
+  }),
 });
 
 export const getAreaGeometry = readEndpoint({
@@ -149,7 +137,6 @@ export const getAreaGeometry = readEndpoint({
   price: flatPrice('areas.geometry', 1),
   answer: async ({ params: { id }, caller, services: { records } }) => {
     const area = await findArea(records.reader, caller.business_id, id);
-    if (area === null) throw unknownArea();
     const geometry = area.ring === null ? null : { type: 'Polygon' as const, coordinates: [area.ring] };
     return { body: { geometry, updated_at: area.geometry_at } };
   },
@@ -175,27 +162,9 @@ export const updateArea = writeEndpoint({
     if (geometry !== undefined) return validShape('geometry', await polygonOf(geometry));
     return point === undefined ? undefined : validShape('point', pointShape(point));
   },
-  write: async ({ params: { id }, body: { expected_version, name }, caller }, writer, shape) => {
-    const outcome = await withinQuotas(changeArea(writer, id, expected_version, { name, shape }, caller.plan.quotas));
-    switch (outcome.kind) {
-      case 'not_found':
-        throw unknownArea();
-      case 'other_kind':
-        throw new ApiError(
-          'bad_request',
-          outcome.found === 'point'
-            ? '/geometry: is of polygon areas only, and this is a point'
-            : '/point: is of point areas only, and this is a polygon',
-        );
-      case 'stale':
-        throw new ApiError(
-          'version_conflict',
-          `/expected_version: is ${expected_version}, the area has version ${outcome.version}`,
-        );
-      case 'changed':
-        return { body: resourceOf(outcome.area) };
-    }
-  },
+  write: async ({ params: { id }, body: { expected_version, name }, caller }, writer, shape) => ({
+    body: resourceOf(await changeArea(writer, id, expected_version, { name, shape }, caller.plan.quotas)),
+  }),
 });
 
 export const deleteArea = writeEndpoint({
@@ -210,7 +179,7 @@ export const deleteArea = writeEndpoint({
   example: { reply: { success: true, id: AREA_EXAMPLE.id } },
   price: flatPrice('areas.delete', 2),
   write: async ({ params: { id } }, writer) => {
-    if (!(await removeArea(writer, id))) throw unknownArea();
+    await removeArea(writer, id);
     return { body: { success: true as const, id } };
   },
 });
@@ -224,20 +193,6 @@ async function polygonOf(geometry: unknown): Promise<AreaShape | GeometryFault> 
 function validShape(field: 'geometry' | 'point', shape: AreaShape | GeometryFault): AreaShape {
   if (isFault(shape)) throw new ApiError('bad_request', `/${field}${shape.pointer}: ${shape.reason}`);
   return shape;
-}
-
-async function withinQuotas<Result>(made: Promise<Result>): Promise<Result> {
-  try {
-    return await made;
-  } catch (error) {
-    if (error instanceof AreaQuotaExceeded) throw new ApiError('resource_exhausted', error.message);
-    throw error;
-  }
-}
-
-/** Error for an unknown id and for an area of another business alike. */
-function unknownArea(): ApiError {
-  return new ApiError('not_found', 'no such area');
 }
 
 function resourceOf({ ring: _, geometry_at: __, point, ...area }: Area): MonitoredArea {

@@ -9,11 +9,11 @@ import { dayMax } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { cursorQuery, dateQuery, integerQuery } from '../http/decode.ts';
 import { portfolioGaps } from '../portfolio/gaps.ts';
-import { allLocations, LOCATIONS } from '../portfolio/locations.ts';
+import { LOCATIONS } from '../portfolio/locations.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
-import { listPlace } from '../records/own-rows.ts';
+import { allOwn, listPlace } from '../records/own-rows.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 import { pageStart, walkOf } from './paging.ts';
@@ -49,7 +49,7 @@ export const getPortfolioImpacts = readEndpoint({
     // Impacts are in the order of ids, so a cursor is its own place. It must be, or have been, a location of the business.
     const own = { business_id: caller.business_id };
     await pageStart(cursor, (at) => listPlace(records.reader, LOCATIONS, own, walkOf(caller), at, now_ms));
-    const locations = await allLocations(records.reader, caller.business_id);
+    const locations = await allOwn(records.reader, 'portfolio_locations', ['id', 'name', 'lat', 'lon'], own);
     const paths = edition.paths(dayMax.name, dates, { min_size_mm: DETECTION_MIN_MM });
     const [pixels, radar] = await Promise.all([
       readHailPixels(engine, paths, date),

@@ -20,7 +20,7 @@ import {
 import { cursorQuery, integerQuery, repeatedQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { deleteLocations, LOCATIONS, type Location, upsertLocations } from '../portfolio/locations.ts';
-import { checkUpload, rowsToStore, uploadReport } from '../portfolio/upload.ts';
+import { checkUpload } from '../portfolio/rows.ts';
 import { listPlace, placeNote, selectPage } from '../records/own-rows.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
@@ -43,19 +43,10 @@ export const createLocations = writeEndpoint({
   reply: PortfolioUploaded,
   example: CREATE_LOCATIONS_EXAMPLE,
   price: flatPrice('portfolio.locations.upsert', 10),
-  prepare: async ({ body }) => {
-    const upload = await checkUpload(body);
-    if (upload.kind === 'bad_header') throw new ApiError('bad_request', `/data: ${upload.reason}`);
-    if (upload.kind === 'too_many_rows')
-      throw new ApiError('payload_too_large', `/data: more rows than the ${UPLOAD_ROWS_MAX} of one upload`);
-    return { rows: upload.rows, toStore: rowsToStore(upload.rows) };
-  },
-  write: async ({ caller }, writer, { rows, toStore }) => {
-    const limit = caller.plan.quotas.locations;
-    const { outcomes, locations_before, locations_after } = await upsertLocations(writer, toStore, limit);
-    const quota = { point_locations_before: locations_before, point_locations_after: locations_after, limit };
-    return { body: uploadReport(rows, outcomes, quota) };
-  },
+  prepare: ({ body }) => checkUpload(body),
+  write: async ({ caller }, writer, rows) => ({
+    body: await upsertLocations(writer, rows, caller.plan.quotas.locations),
+  }),
 });
 
 export const listLocations = readEndpoint({

@@ -27,25 +27,31 @@ import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts'
 import { MAIL_TASK } from '../accounts/mail.ts';
 import { cursorQuery, integerQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
-import { listPlace, placeNote, selectPage } from '../records/own-rows.ts';
+import { listPlace, ownRow, placeNote, selectPage } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import type { Services } from '../services.ts';
-import { ATTEMPTS_KEPT, type Attempt, attemptsOf, findAttempt } from '../webhooks/attempts.ts';
+import {
+  ATTEMPTS_KEPT,
+  type Attempt,
+  attemptId,
+  attemptsOf,
+  findAttempt,
+  publicError,
+  recordAttempt,
+} from '../webhooks/attempts.ts';
 import { checkUrl, postSigned } from '../webhooks/client.ts';
+import { type EventFormat, FORMATS } from '../webhooks/formats.ts';
+import { findMessage, insertRedelivery, MESSAGE_TASK } from '../webhooks/messages.ts';
 import {
   changeWebhook,
-  findWebhook,
   insertWebhook,
   removeWebhook,
   selectWebhooks,
   type Webhook as WebhookRecord,
-} from '../webhooks/endpoints.ts';
-import { type EventFormat, FORMATS } from '../webhooks/formats.ts';
-import { findMessage, insertRedelivery, MESSAGE_TASK } from '../webhooks/messages.ts';
-import { attemptId, publicError, recordAttempt } from '../webhooks/record-attempt.ts';
+} from '../webhooks/receivers.ts';
 import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
 
@@ -298,7 +304,7 @@ export function checkEventTypes({ format }: WebhookRecord, events: readonly AnyE
 }
 
 export async function knownWebhook(rows: Kysely<Database>, business_id: string, id: string): Promise<WebhookRecord> {
-  const found = await findWebhook(rows, business_id, id);
+  const found = await ownRow(rows, 'webhooks', { business_id, id });
   if (found === null) throw unknownWebhook();
   return found;
 }
@@ -330,7 +336,7 @@ function webhookResource(record: WebhookRecord, { decrypt }: Secrets): z.infer<t
     id,
     url,
     secret: maskedSecret(decrypt(secret)),
-    events: [...events],
+    events: JSON.parse(events),
     status,
     success_count,
     failure_count,

@@ -14,7 +14,7 @@ const DAY_S = 86_400;
 
 /**
  * Lets a call pass whose key is valid and within its rate. Throws `unauthorized`, or `too_many_failed_attempts` when the address or
- * the guessed key is locked. Calls that are not charged, which would count them, are counted in the key's total.
+ * the guessed key is locked. A charge counts its call in the key's total; calls without a charge are counted here.
  */
 export function admit(
   { records, limits }: Pick<Services, 'records' | 'limits'>,

@@ -86,8 +86,8 @@ function createContext({ now }: Services, trusted: BlockList | null, others: rea
 }
 
 /**
- * Path and query of a request target, undecoded; the absolute form has lost scheme and host. "A trailing slash is the same route; `//`
- * and dot segments: 404": nothing is normalised but one slash at the end.
+ * Path and query of a request target, undecoded, without scheme and host. One slash at the end is removed and nothing else: "A
+ * trailing slash is the same route; `//` and dot segments: 404".
  */
 function readTarget(target: string): Pick<State, 'path' | 'search'> {
   const local = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';

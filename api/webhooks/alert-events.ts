@@ -1,13 +1,13 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import type { Database } from '../records/schema.ts';
-import { type ActiveWebhook, enqueueEvent, type NewEvent, type Outbox, takersAmong } from './events.ts';
+import { type EventTaker, enqueueEvent, type NewEvent, type Outbox, takersAmong } from './events.ts';
 import type { Alert, AlertStep, EventFormat } from './formats.ts';
 
-/** Who may get the events of an alert: its subscription, where it has the format, and the active webhooks of the business. */
+/** Receivers of the events of an alert: its subscription, where it has the format, and the webhooks of the business. */
 interface Takers {
   readonly own: readonly string[];
-  readonly webhooks: readonly ActiveWebhook[];
+  readonly webhooks: readonly EventTaker[];
 }
 
 /** Writes the event of an alert's begin or end in a format. `now_ms`: data clock. */

@@ -1,6 +1,15 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { newId } from '../../schemas/ids.ts';
+import { instant } from '../../schemas/time.ts';
 import type { OwnList } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
+import { isDelivered } from '../rules/webhook-retry.ts';
+import type { AttemptResult } from './client.ts';
+import type { Outbox } from './events.ts';
+import { FORMATS } from './formats.ts';
+import { addMessageTask, findMessage, releaseWaiting } from './messages.ts';
+import { findReceiver } from './receivers.ts';
+import { reportFailure } from './report-failure.ts';
 
 /** One POST of a message. */
 export type Attempt = Selectable<Database['attempts']>;
@@ -13,15 +22,6 @@ export function attemptsOf(receiver_id: string): OwnList<'attempts'> {
   return { list: `webhooks.deliveries.${receiver_id}`, table: 'attempts', sorted_by: 'created_at', order: 'desc' };
 }
 
-/** Inserts an attempt and deletes the oldest surplus attempts of its receiver. */
-export async function addAttempt(rows: Transaction<Database>, attempt: Attempt): Promise<void> {
-  await rows.insertInto('attempts').values(attempt).execute();
-  await rows
-    .deleteFrom('attempts')
-    .where('id', 'in', newestFirst(rows, attempt.receiver_id).select('id').limit(ATTEMPTS_KEPT).offset(ATTEMPTS_KEPT))
-    .execute();
-}
-
 /** A stored attempt of a receiver by its own id, or the last one by the id of its event; null when there is none. */
 export async function findAttempt(rows: Kysely<Database>, receiver_id: string, id: string): Promise<Attempt | null> {
   const named = newestFirst(rows, receiver_id).where(({ or }) => or({ id, event_id: id }));
@@ -29,9 +29,97 @@ export async function findAttempt(rows: Kysely<Database>, receiver_id: string, i
 }
 
 function newestFirst(rows: Kysely<Database>, receiver_id: string) {
-  return rows
-    .selectFrom('attempts')
-    .where('receiver_id', '=', receiver_id)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc');
+  const own = rows.selectFrom('attempts').where('receiver_id', '=', receiver_id);
+  return own.orderBy('created_at', 'desc').orderBy('id', 'desc');
+}
+
+/** Class of a failure as clients read it: a blocked address would show them which private addresses exist. */
+export function publicError(error_class: string | null): string | null {
+  return error_class === 'blocked' ? 'connect' : error_class;
+}
+
+/** Id of an attempt: the first has the same characters after its prefix as its event. */
+export function attemptId(event_id: string, attempt: number, at_ms: number): string {
+  return attempt === 1 ? event_id.replace(/^evt_/, 'whd_') : newId('delivery', at_ms);
+}
+
+/** An attempt that ended. */
+export interface EndedAttempt extends AttemptResult {
+  readonly message_id: string;
+  readonly receiver_id: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+}
+
+export interface RecordSettings extends Outbox {
+  /** Factor of the waits between attempts. */
+  readonly time_scale: number;
+  /** Data clock, epoch milliseconds. */
+  readonly now_ms: number;
+}
+
+/**
+ * Records an attempt and its consequences in the caller's transaction: the attempt, the counters of the receiver, the next
+ * attempt or the release of waiting messages, and the end of a receiver that failed too often. Returns the attempt; null when it
+ * was recorded before, or its message or receiver is deleted.
+ */
+export async function recordAttempt(
+  rows: Transaction<Database>,
+  settings: RecordSettings,
+  ended: EndedAttempt,
+): Promise<Attempt | null> {
+  const { queue, store, now_ms, time_scale } = settings;
+  const { message_id, attempt, status_code, error, error_class, answer, started_ms, duration_ms } = ended;
+  // Messages change only under the lock of their receiver: the message does not change after this read.
+  const receiver = await findReceiver(rows, ended.receiver_id, store.forUpdate);
+  const message = receiver === null ? null : await findMessage(rows, message_id);
+  if (receiver === null || message === null) return null;
+  const { state, attempts_before, redelivered_from, business_id, event } = message;
+  // A pause during the attempt drops the message.
+  if (message.attempts !== attempt - 1 || !(state === 'pending' || state === 'dropped')) return null;
+
+  const ended_ms = started_ms + duration_ms;
+  const success = isDelivered(status_code);
+  // A message that was dropped during the attempt is not counted: its receiver was paused, or has started again.
+  const has_failed = !success && state === 'pending' && receiver.status === 'active';
+  /** Number of the attempt since the message was last enqueued, 1 for the first. */
+  const nth = attempt - attempts_before;
+  const is_first = has_failed && nth === 1;
+  /** Distinct events in a row that failed, this one included. */
+  const failures = success ? 0 : receiver.consecutive_failures + (is_first ? 1 : 0);
+  const counter = success ? 'success_count' : 'failure_count';
+  await rows
+    .updateTable(receiver.kind === 'webhook' ? 'webhooks' : 'subscriptions')
+    .set({ consecutive_failures: failures })
+    .$if(receiver.kind === 'webhook', (update) => update.set((eb) => ({ [counter]: eb(counter, '+', 1) })))
+    .where('id', '=', receiver.id)
+    .execute();
+  const failure = { failures, status_code, error: publicError(error_class), at_ms: ended_ms, now_ms };
+  const is_disabled = is_first && (await reportFailure(rows, settings, receiver, failure));
+
+  const first_attempt_at = message.first_attempt_at ?? instant(started_ms);
+  const since_first_ms = ended_ms - Date.parse(first_attempt_at);
+  const failed = { attempt: nth, status_code, retry_after_ms: ended.retry_after_ms, since_first_ms };
+  const may_retry = has_failed && !is_disabled && redelivered_from === null;
+  const wait_ms = may_retry ? FORMATS[receiver.format].retryWait(failed, time_scale) : null;
+  const next_at = wait_ms === null ? null : instant(ended_ms + wait_ms);
+  await rows
+    .updateTable('messages')
+    .set({
+      ...{ state: success ? 'delivered' : next_at === null ? 'dropped' : 'pending' },
+      ...{ attempts: attempt, first_attempt_at, next_at },
+    })
+    .where('id', '=', message_id)
+    .execute();
+  const row: Attempt = {
+    ...{ id: attemptId(message_id, attempt, started_ms), business_id, receiver_id: receiver.id, event_id: message_id },
+    ...{ event, attempt, status_code, success: success ? 1 : 0, error, error_class, answer, redelivered_from },
+    ...{ duration_ms, next_retry_at: next_at, created_at: instant(started_ms) },
+  };
+  await rows.insertInto('attempts').values(row).execute();
+  const surplus = newestFirst(rows, receiver.id).select('id').limit(ATTEMPTS_KEPT).offset(ATTEMPTS_KEPT);
+  await rows.deleteFrom('attempts').where('id', 'in', surplus).execute();
+  if (wait_ms === null) await releaseWaiting(rows, queue, message_id, ended_ms);
+  else await addMessageTask(rows, queue, { ...message, attempts: attempt }, ended_ms + wait_ms);
+  return row;
 }

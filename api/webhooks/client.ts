@@ -28,10 +28,6 @@ export interface WebhookClientOptions {
   readonly resolver?: NameResolver;
 }
 
-export type UrlVerdict =
-  /** `dns_checked`: false when no name server answers, so that the addresses are not known. */
-  { readonly ok: true; readonly dns_checked: boolean } | { readonly ok: false; readonly reason: string };
-
 /** Outcome of one POST. Without `error_class` the message is delivered. */
 export interface PostOutcome {
   readonly status_code: number | null;
@@ -55,8 +51,8 @@ export interface PostRequest {
 
 /** HTTP client for URLs that clients give: the service requests such URLs by it alone. */
 export interface WebhookClient {
-  /** Checks whether a URL is allowed now; the reason is for its owner. */
-  readonly validateUrl: (url: string) => Promise<UrlVerdict>;
+  /** Why a URL is not allowed now, for its owner; null for an allowed one, also where no name server answers. */
+  readonly validateUrl: (url: string) => Promise<string | null>;
   /** Validates the URL again, connects to a validated address, and posts. Never throws for a fault of the receiver. */
   readonly post: (request: PostRequest) => Promise<PostOutcome>;
   readonly close: () => void;
@@ -77,23 +73,21 @@ export function openWebhookClient({
   const common = { 'Content-Type': 'application/json', 'User-Agent': `hail-webhooks/${RELEASE}` };
 
   async function post({ url, body, headers }: PostRequest): Promise<ReceiverAnswer> {
-    const connecting = limit(connect_ms, 'no connection');
-    const attempt = limit(attempt_ms, 'no answer');
-    const found = await unlessAborted(resolveUrl(url, resolver, allowed), connecting);
-    if (found.kind === 'refused') throw new AttemptFault('blocked', found.reason);
-    if (found.kind === 'nowhere') throw new AttemptFault('dns', 'no address was found for its name');
+    using connecting = limit(connect_ms, 'no connection');
+    using attempt = limit(attempt_ms, 'no answer');
+    const found = await unlessAborted(resolveUrl(url, resolver, allowed), connecting.signal);
+    if (typeof found === 'string') throw new AttemptFault('blocked', found);
     const { receiver, addresses } = found;
+    if (!addresses?.length) throw new AttemptFault('dns', 'no address was found for its name');
     const sent = { receiver, addresses, secureContext, body, headers: { ...common, ...headers } };
-    return await postTo(sent, connecting, attempt);
+    return await postTo(sent, connecting.signal, attempt.signal);
   }
 
   return {
     validateUrl: async (url) => {
       const found = await resolveUrl(url, resolver, allowed);
-      if (found.kind === 'refused') return { ok: false, reason: found.reason };
-      if (found.kind === 'found') return { ok: true, dns_checked: true };
-      if (await resolver.works()) return { ok: false, reason: 'must have a host name that has an address' };
-      return { ok: true, dns_checked: false };
+      if (typeof found === 'string') return found;
+      return found.addresses?.length === 0 ? 'must have a host name that has an address' : null;
     },
     post: async (request) => {
       const started_ms = performance.now();
@@ -120,26 +114,28 @@ export async function postSigned(
 
 /** Throws `bad_request` with the name of the field for a URL that is not allowed. */
 export async function checkUrl({ validateUrl }: WebhookClient, field: string, url: string): Promise<void> {
-  const verdict = await validateUrl(url);
-  if (!verdict.ok) throw new ApiError('bad_request', `/${field}: ${verdict.reason}`);
+  const reason = await validateUrl(url);
+  if (reason !== null) throw new ApiError('bad_request', `/${field}: ${reason}`);
 }
 
-type Resolved =
-  | { readonly kind: 'found'; readonly receiver: ReceiverUrl; readonly addresses: readonly string[] }
-  | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'nowhere' };
+/** A receiver and its validated addresses; null: no name server could say. */
+interface Resolved {
+  readonly receiver: ReceiverUrl;
+  readonly addresses: readonly string[] | null;
+}
 
-/** Parses a URL, looks up its addresses and checks all of them: the one check, for a new URL and for each attempt. */
-async function resolveUrl(text: string, resolver: NameResolver, allowed: Networks): Promise<Resolved> {
+/**
+ * Parses a URL, looks up its addresses and checks all of them: the one check, for a new URL and for each attempt. Returns the reason
+ * as text for a URL that is refused.
+ */
+async function resolveUrl(text: string, resolver: NameResolver, allowed: Networks): Promise<Resolved | string> {
   const receiver = parseReceiverUrl(text);
-  if (typeof receiver === 'string') return { kind: 'refused', reason: receiver };
+  if (typeof receiver === 'string') return receiver;
   const { host, host_is, local } = receiver;
   // Without allowed networks no address can change this result: a look-up is not needed.
-  if (local !== null && allowed.length === 0) return { kind: 'refused', reason: local };
+  if (local !== null && allowed.length === 0) return local;
   const addresses = host_is === 'address' ? [host] : await resolver.resolve(host);
-  if (addresses.length === 0) return local === null ? { kind: 'nowhere' } : { kind: 'refused', reason: local };
-  const reason = refusalReason(receiver, addresses, allowed);
-  return reason === null ? { kind: 'found', receiver, addresses } : { kind: 'refused', reason };
+  return refusalReason(receiver, addresses ?? [], allowed) ?? { receiver, addresses };
 }
 
 /**
@@ -172,11 +168,11 @@ const CERTIFICATE = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----E
  * Aborts with a timeout fault after some wall time, whatever single bytes arrive. Timers run before sockets are read: an answer that
  * arrived in time is read in the following turn of the event loop.
  */
-function limit(longest_ms: number, what: string): AbortSignal {
+function limit(longest_ms: number, what: string): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const fault = new AttemptFault('timeout', `${what} within ${longest_ms / 1000} s`);
-  setTimeout(() => setImmediate(() => controller.abort(fault)), longest_ms).unref();
-  return controller.signal;
+  const timer = setTimeout(() => setImmediate(() => controller.abort(fault)), longest_ms).unref();
+  return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 function answerOutcome({ status_code, answer, retry_after_ms }: ReceiverAnswer): Omit<PostOutcome, 'duration_ms'> {

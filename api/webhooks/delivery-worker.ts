@@ -5,10 +5,10 @@ import type { Meter } from '../http/metrics.ts';
 import { persistently } from '../records/persistently.ts';
 import type { Secrets } from '../records/secrets.ts';
 import type { Queue, Task } from '../records/tasks.ts';
+import { recordAttempt } from './attempts.ts';
 import { postSigned, type WebhookClient } from './client.ts';
 import { deleteMessages, dropMessages, findMessage, MESSAGE_TASK, MessageTask, sweepMessages } from './messages.ts';
 import { findReceiver } from './receivers.ts';
-import { recordAttempt } from './record-attempt.ts';
 import { secretsInForce } from './signing-secrets.ts';
 
 /** Dependencies of delivery. */
@@ -30,8 +30,6 @@ const MESSAGES = { at_once: 256, at_once_of_group: 4, lease_ms: 20_000 };
 const MAILS = { at_once: 4, at_once_of_group: 1, lease_ms: 120_000 };
 /** How long an attempt is kept in memory while the database is not reachable: the receiver has the message already. */
 const RECORDING_MS = 30_000;
-/** How long a task waits before its attempt for a database that is not reachable: without it, it would wait for the end of its lease. */
-const READING_MS = 10_000;
 /** Finished messages can be recovered for this long. */
 const KEPT_MS = 30 * 86_400_000;
 const SWEEP_EVERY_MS = 3_600_000;
@@ -46,7 +44,8 @@ export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT):
   ];
   let sweeping: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
-    sweeping = sweep(parts, log);
+    // The next sweep deletes the rest; deliveries go on.
+    sweeping = sweep(parts).catch((error) => log.warn({ err: error }, 'Push:Sweep:Failed'));
   }, SWEEP_EVERY_MS).unref();
   return async () => {
     clearInterval(timer);
@@ -54,26 +53,21 @@ export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT):
   };
 }
 
-async function sweep({ records }: DeliveryParts, log: Logger): Promise<void> {
-  try {
-    const until_ms = await records.deletions.due('events');
-    if (until_ms === null) return;
-    await records.transaction((rows) => sweepMessages(rows, until_ms - KEPT_MS));
-    await records.deletions.done('events');
-  } catch (error) {
-    // The next sweep deletes what this one left; deliveries go on.
-    log.warn({ err: error }, 'Push:Sweep:Failed');
-  }
+async function sweep({ records: { deletions, transaction } }: DeliveryParts): Promise<void> {
+  const until_ms = await deletions.due('events');
+  if (until_ms === null) return;
+  await transaction((rows) => sweepMessages(rows, until_ms - KEPT_MS));
+  await deletions.done('events');
 }
 
 /** Makes the attempt of a task, unless it was made before or the message is dropped or deleted. */
 export async function deliverMessage(parts: DeliveryParts, task: Pick<Task, 'payload'>): Promise<void> {
   const { push_id: message_id, attempt } = MessageTask.parse(task.payload);
   const { records, secrets, webhookClient, queue } = parts;
-  const message = await persistently(READING_MS, () => findMessage(records.reader, message_id));
+  const message = await findMessage(records.reader, message_id);
   if (message === null || message.state !== 'pending' || message.attempts !== attempt - 1) return;
   const { receiver_id } = message;
-  const receiver = await persistently(READING_MS, () => findReceiver(records.reader, receiver_id));
+  const receiver = await findReceiver(records.reader, receiver_id);
   if (receiver?.status !== 'active') {
     const now = await records.transaction(async (rows) => {
       // The message was written while its receiver was being paused or deleted; the receiver may be active again.

@@ -6,7 +6,7 @@ import type { Store } from '../records/database.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
 import type { Queue } from '../records/tasks.ts';
 import { type EventFormat, FORMATS, type PlainEvent } from './formats.ts';
-import { addMessageTask } from './messages.ts';
+import { addMessageTask, enqueued } from './messages.ts';
 
 /** Parts of the service that enqueueing needs. */
 export interface Outbox {
@@ -33,9 +33,9 @@ export interface NewEvent extends Omit<PlainEvent, 'id'> {
 
 /**
  * Writes an event for each receiver, encoded once, and the task that sends it, in the transaction that causes it. An event that
- * follows another one waits for it and has no task yet. Returns the event ids in the order of the receivers. After the commit,
- * `queue.wake(MESSAGE_TASK)` sends them before the next poll. All receivers have the given format. An event that is there already
- * under its id is sent again if it was dropped.
+ * follows another one waits for it and has no task yet; for a webhook that is not active it is dropped, until it is recovered.
+ * Returns the event ids in the order of the receivers. After the commit, `queue.wake(MESSAGE_TASK)` sends them before the next poll.
+ * All receivers have the given format. An event that is there already under its id is sent again if it was dropped.
  */
 export async function enqueueEvent(
   rows: Transaction<Database>,
@@ -47,19 +47,23 @@ export async function enqueueEvent(
   if (receivers.length === 0) return [];
   const subject = alert_id ?? happened_to;
   const before = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
+  const webhooks = rows
+    .selectFrom('webhooks')
+    .select('id')
+    .where('id', 'in', receivers)
+    .where('status', '!=', 'active');
+  const inactive = new Set((await webhooks.execute()).map(({ id }) => id));
   const now_ms = Date.now();
   const messages = receivers.map((receiver_id) => {
     const id =
       subject === undefined || happened_ms === undefined
         ? newId('event', now_ms)
         : derivedId('event', happened_ms, subject, event, receiver_id);
-    const after_id = before.get(receiver_id) ?? null;
     return {
-      ...{ id, business_id, receiver_id, event, body: encode({ ...happened, id }), alert_id, after_id },
-      ...{ attempts: 0, attempts_before: 0, first_attempt_at: null, redelivered_from: null },
-      state: after_id === null ? ('pending' as const) : ('waiting' as const),
-      next_at: after_id === null ? instant(now_ms) : null,
-      created_at: instant(now_ms),
+      ...{ id, business_id, receiver_id, event, body: encode({ ...happened, id }), alert_id },
+      ...{ attempts: 0, attempts_before: 0, redelivered_from: null, created_at: instant(now_ms) },
+      ...enqueued(before.get(receiver_id) ?? null, now_ms),
+      ...(inactive.has(receiver_id) ? { state: 'dropped' as const, next_at: null } : {}),
     };
   });
   const written = await rows
@@ -68,11 +72,11 @@ export async function enqueueEvent(
     .onConflict((conflict) =>
       conflict
         .column('id')
-        .doUpdateSet((eb) => ({
-          state: eb.ref('excluded.state'),
-          after_id: eb.ref('excluded.after_id'),
-          next_at: eb.ref('excluded.next_at'),
-          attempts_before: eb.ref('messages.attempts'),
+        .doUpdateSet(({ ref }) => ({
+          state: ref('excluded.state'),
+          after_id: ref('excluded.after_id'),
+          next_at: ref('excluded.next_at'),
+          attempts_before: ref('messages.attempts'),
           first_attempt_at: null,
         }))
         .where('messages.state', '=', 'dropped'),
@@ -83,28 +87,23 @@ export async function enqueueEvent(
   return messages.map(({ id }) => id);
 }
 
-/** An active webhook, as far as it decides which events it is sent. */
-export interface ActiveWebhook {
+/** A webhook, as far as it decides which events it is sent. */
+export interface EventTaker {
   readonly id: string;
   readonly format: ReceiverFormat;
   readonly events: readonly AnyEventType[];
 }
 
-/** The active webhooks of a business, oldest first. */
-export async function activeWebhooks(rows: Kysely<Database>, business_id: string): Promise<readonly ActiveWebhook[]> {
-  const found = await rows
-    .selectFrom('webhooks')
-    .select(['id', 'format', 'events'])
-    .where('business_id', '=', business_id)
-    .where('status', '=', 'active')
-    .orderBy('id')
-    .execute();
+/** The webhooks of a business, oldest first. */
+export async function webhooksOf(rows: Kysely<Database>, business_id: string): Promise<readonly EventTaker[]> {
+  const own = rows.selectFrom('webhooks').select(['id', 'format', 'events']).where('business_id', '=', business_id);
+  const found = await own.orderBy('id').execute();
   return found.map((row) => ({ ...row, events: JSON.parse(row.events) as AnyEventType[] }));
 }
 
 /** Ids of the webhooks of a format that take an event, in their order. */
 export function takersAmong(
-  webhooks: readonly ActiveWebhook[],
+  webhooks: readonly EventTaker[],
   format: ReceiverFormat,
   event: AnyEventType,
 ): readonly string[] {

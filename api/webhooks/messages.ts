@@ -10,6 +10,9 @@ export type Message = Selectable<Database['messages']>;
 /** States of a message that is still to be delivered. */
 const UNFINISHED = ['waiting', 'pending'] as const;
 
+/** A message that is overdue by this much has lost its task: the service was restored from a backup, which has no queue. */
+export const OVERDUE_MS = 300_000;
+
 /** Name of the tasks that send messages. */
 export const MESSAGE_TASK = 'push';
 
@@ -48,8 +51,8 @@ export async function insertRedelivery(
   await rows
     .insertInto('messages')
     .values({
-      ...{ business_id, receiver_id, event, alert_id: null, after_id: null, first_attempt_at: null },
-      ...{ state: 'pending', attempts: 0, attempts_before: 0, next_at: copy.created_at },
+      ...{ business_id, receiver_id, event, alert_id: null, attempts: 0, attempts_before: 0 },
+      ...enqueued(null, Date.parse(copy.created_at)),
       ...copy,
     })
     .execute();
@@ -68,34 +71,27 @@ export async function dropMessages(rows: Transaction<Database>, receiver_id: str
   while ((await unfinished.executeTakeFirstOrThrow()).numUpdatedRows > 0n);
 }
 
-/** Writes the result of an attempt to its message, unless another process has recorded that attempt. */
-export async function updateMessage(
-  rows: Transaction<Database>,
-  { id, attempts }: Message,
-  changes: Pick<Message, 'state' | 'first_attempt_at' | 'next_at'>,
-): Promise<void> {
-  await rows
-    .updateTable('messages')
-    .set({ ...changes, attempts: attempts + 1 })
-    .where('id', '=', id)
-    .where('attempts', '=', attempts)
-    .execute();
+/** State of a message that is enqueued at an instant: it is due, or waits for another one. */
+export function enqueued(after_id: string | null, at_ms: number) {
+  const is_due = after_id === null;
+  return {
+    ...{ after_id, state: is_due ? ('pending' as const) : ('waiting' as const) },
+    ...{ next_at: is_due ? instant(at_ms) : null, first_attempt_at: null },
+  };
 }
 
-/** Makes a dropped message pending again, due at once, with a new count of retries. */
+/** Enqueues a dropped message again, with a new count of retries. `after_id`: message that it waits for; null: it is due. */
 export async function requeue(
   rows: Transaction<Database>,
   queue: Pick<Queue, 'add'>,
-  message: Omit<DueMessage, 'attempts_before'>,
+  message: Message,
+  after_id: string | null,
   at_ms: number,
 ): Promise<void> {
   const attempts_before = message.attempts;
-  await rows
-    .updateTable('messages')
-    .set({ state: 'pending', after_id: null, attempts_before, first_attempt_at: null, next_at: instant(at_ms) })
-    .where('id', '=', message.id)
-    .execute();
-  await addMessageTask(rows, queue, { ...message, attempts_before }, at_ms);
+  const change = { ...enqueued(after_id, at_ms), attempts_before };
+  await rows.updateTable('messages').set(change).where('id', '=', message.id).execute();
+  if (after_id === null) await addMessageTask(rows, queue, { ...message, attempts_before }, at_ms);
 }
 
 /** Makes the messages pending that waited for a message which is now delivered or dropped. */
@@ -148,13 +144,13 @@ export async function messageBacklog(
   return { events, due_since_ms: due_ms !== null && due_ms <= now_ms ? due_ms : null };
 }
 
-/** Messages whose next attempt was due before an instant, the longest overdue first. */
-export async function overdueMessages(rows: Kysely<Database>, before_ms: number): Promise<readonly Message[]> {
+/** Messages that have lost their task, the longest overdue first. */
+export async function overdueMessages(rows: Kysely<Database>, now_ms: number): Promise<readonly Message[]> {
   return await rows
     .selectFrom('messages')
     .selectAll()
     .where('state', '=', 'pending')
-    .where('next_at', '<', instant(before_ms))
+    .where('next_at', '<', instant(now_ms - OVERDUE_MS))
     .orderBy('next_at')
     .execute();
 }

@@ -38,17 +38,8 @@ function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   return url === null ? null : ipaddr.process(url.hostname.slice(1, -1));
 }
 
-function isIn(address: ipaddr.IPv4 | ipaddr.IPv6, ranges: Networks): boolean {
-  return ranges.some(([network, bits]) => {
-    if (address.kind() !== network.kind()) return false;
-    return address.match(network, bits);
-  });
-}
-
-/** True for an address in one of the networks. */
-export function isAllowed(text: string, allowed: Networks): boolean {
-  const address = readAddress(text);
-  return address !== null && isIn(address, allowed);
+function isIn(address: ipaddr.IPv4 | ipaddr.IPv6 | null, ranges: Networks): boolean {
+  return ranges.some(([network, bits]) => address?.kind() === network.kind() && address.match(network, bits));
 }
 
 /** True for an address of the public internet that does not belong to this machine. */
@@ -99,10 +90,10 @@ function localName(name: string): string | null {
   return suffix === undefined ? null : `must not have a host name that ends in ${suffix}`;
 }
 
-/** Reason to refuse a receiver at these addresses; null: it is allowed. */
+/** Reason to refuse a receiver at these addresses, of which there may be none; null: it is allowed. */
 export function refusalReason({ local }: ReceiverUrl, addresses: readonly string[], allowed: Networks): string | null {
-  const others = addresses.filter((address) => !isAllowed(address, allowed));
-  if (others.length === 0) return null;
+  const others = addresses.filter((address) => !isIn(readAddress(address), allowed));
+  if (addresses.length > 0 && others.length === 0) return null;
   if (local !== null) return local;
   return others.every((address) => isPublic(address)) ? null : 'must not lead to a private address';
 }

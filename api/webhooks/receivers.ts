@@ -1,39 +1,32 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
+import type { AnyEventType } from '../../schemas/webhook-events.ts';
+import type { Writer } from '../records/database.ts';
+import { countOwn, deleteOwn } from '../records/own-rows.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
+import type { Secrets } from '../records/secrets.ts';
 import { anyHailOf } from '../rules/any-hail.ts';
-import { dropMessages } from './messages.ts';
-import type { SecretColumns } from './signing-secrets.ts';
+import { deleteMessages, dropMessages } from './messages.ts';
+import { newSecret } from './signing-secrets.ts';
 
-type Webhook = Selectable<Database['webhooks']>;
+/** A webhook: an address of a business for its events. `secret` is encrypted, `events` a JSON array. */
+export type Webhook = Selectable<Database['webhooks']>;
+type Subscription = Selectable<Database['subscriptions']>;
 
 /** A destination of events: a webhook of a business, or a subscription with an address of its own. */
 export interface Receiver
-  extends Pick<Webhook, (typeof COLUMNS)[number] | 'url' | 'inactive_since' | keyof SecretColumns> {
+  extends Pick<Webhook, (keyof Webhook & keyof Subscription) | 'url' | 'old_secret' | 'inactive_since'> {
   readonly kind: 'webhook' | 'subscription';
 }
 
-const COLUMNS = [
-  ...(['id', 'business_id', 'status', 'consecutive_failures'] as const),
-  ...(['warned_at', 'give_up_mailed_at', 'format', 'secret'] as const),
-];
-const WEBHOOK_COLUMNS = [...COLUMNS, 'url', 'old_secret', 'old_secret_until', 'inactive_since'] as const;
-const SUBSCRIPTION_COLUMNS = [...COLUMNS, 'webhook_url as url'] as const;
-const NO_WEBHOOK = { old_secret: null, old_secret_until: null, inactive_since: null };
-
 /** Receivers of a business: webhooks, then subscriptions, oldest first. */
 export async function listReceivers(rows: Kysely<Database>, business_id: string): Promise<readonly Receiver[]> {
-  const webhooks = rows.selectFrom('webhooks').select(WEBHOOK_COLUMNS).where('business_id', '=', business_id);
-  const subscriptions = rows
-    .selectFrom('subscriptions')
-    .select(SUBSCRIPTION_COLUMNS)
-    .where('business_id', '=', business_id);
+  const webhooks = await selectWebhooks(rows, business_id);
+  const subscriptions = rows.selectFrom('subscriptions').selectAll().where('business_id', '=', business_id);
   return [
-    ...(await webhooks.orderBy('id').execute()).map((each) => ({ kind: 'webhook' as const, ...each })),
-    ...(await subscriptions.orderBy('id').execute()).map((each) => ({
-      ...{ kind: 'subscription' as const, ...each },
-      ...NO_WEBHOOK,
-    })),
+    ...webhooks.map((each) => ({ kind: 'webhook' as const, ...each })),
+    ...(await subscriptions.orderBy('id').execute()).map(receiverOf),
   ];
 }
 
@@ -43,12 +36,77 @@ export async function findReceiver(
   id: string,
   lock: RawBuilder<unknown> = sql``,
 ): Promise<Receiver | null> {
-  const webhooks = rows.selectFrom('webhooks').select(WEBHOOK_COLUMNS).where('id', '=', id);
-  const webhook = await webhooks.modifyEnd(lock).executeTakeFirst();
-  if (webhook !== undefined) return { kind: 'webhook', ...webhook };
-  const subscriptions = rows.selectFrom('subscriptions').select(SUBSCRIPTION_COLUMNS).where('id', '=', id);
-  const subscription = await subscriptions.modifyEnd(lock).executeTakeFirst();
-  return subscription === undefined ? null : { kind: 'subscription', ...subscription, ...NO_WEBHOOK };
+  const webhook = rows.selectFrom('webhooks').selectAll().where('id', '=', id).modifyEnd(lock);
+  const found = await webhook.executeTakeFirst();
+  if (found !== undefined) return { kind: 'webhook', ...found };
+  const subscription = rows.selectFrom('subscriptions').selectAll().where('id', '=', id).modifyEnd(lock);
+  const other = await subscription.executeTakeFirst();
+  return other === undefined ? null : receiverOf(other);
+}
+
+function receiverOf(row: Subscription): Receiver {
+  return { kind: 'subscription', ...row, url: row.webhook_url, old_secret: null, inactive_since: null };
+}
+
+/** Webhooks of a business, oldest first. */
+export async function selectWebhooks(rows: Kysely<Database>, business_id: string): Promise<readonly Webhook[]> {
+  return await rows.selectFrom('webhooks').selectAll().where('business_id', '=', business_id).orderBy('id').execute();
+}
+
+/** Inserts a webhook with a new secret; null when the business has reached its limit of webhooks. */
+export async function insertWebhook(
+  { rows, business_id, now_ms }: Writer,
+  secrets: Secrets,
+  { url, events }: { readonly url: string; readonly events: readonly AnyEventType[] },
+  limit: number,
+): Promise<{ readonly webhook: Webhook; readonly secret: string } | null> {
+  if ((await countOwn(rows, 'webhooks', { business_id })) >= limit) return null;
+  const at = instant(now_ms);
+  const secret = newSecret();
+  const webhook: Webhook = {
+    ...{ id: newId('webhook', now_ms), business_id, url, events: JSON.stringify(events) },
+    ...{ secret: secrets.encrypt(secret), old_secret: null, old_secret_until: null },
+    ...{ status: 'active', format: 'current', inactive_since: null },
+    ...{ success_count: 0, failure_count: 0, consecutive_failures: 0 },
+    ...{ warned_at: null, give_up_mailed_at: null, created_at: at, updated_at: at },
+  };
+  await rows.insertInto('webhooks').values(webhook).execute();
+  return { webhook, secret };
+}
+
+/** Fields to change; undefined ones stay. */
+interface WebhookChange {
+  readonly url?: string | undefined;
+  readonly events?: readonly AnyEventType[] | undefined;
+  readonly status?: Webhook['status'] | undefined;
+}
+
+/** Updates the given fields of a webhook; false when the business has no webhook of that id. */
+export async function changeWebhook(
+  { rows, business_id, now_ms }: Writer,
+  id: string,
+  { url, events, status }: WebhookChange,
+): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('webhooks')
+    .set({
+      ...(url === undefined ? {} : { url }),
+      ...(events === undefined ? {} : { events: JSON.stringify(events) }),
+      updated_at: instant(now_ms),
+    })
+    .where('id', '=', id)
+    .where('business_id', '=', business_id)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  if (status !== undefined) await setReceiverStatus(rows, { kind: 'webhook', id }, status, now_ms);
+  return true;
+}
+
+/** Deletes a webhook, its messages and its attempts; false when the business has no webhook of that id. */
+export async function removeWebhook(writer: Writer, id: string): Promise<boolean> {
+  if ((await deleteOwn(writer, 'webhooks', id)) === null) return false;
+  await deleteMessages(writer.rows, id);
+  return true;
 }
 
 /**
@@ -67,16 +125,11 @@ export async function setReceiverStatus(
     const own = { ...changes, status: isActive ? ('active' as const) : ('paused' as const) };
     await rows.updateTable('subscriptions').set(own).where('id', '=', id).execute();
     if (!isActive) await closeAlerts(rows, id);
-  } else
-    await rows
-      .updateTable('webhooks')
-      .set((eb) => ({
-        ...changes,
-        status,
-        inactive_since: isActive ? null : eb.fn.coalesce('inactive_since', eb.val(instant(Date.now()))),
-      }))
-      .where('id', '=', id)
-      .execute();
+  } else {
+    const inactive = sql<string>`coalesce(inactive_since, ${instant(Date.now())})`;
+    const own = { ...changes, status, inactive_since: isActive ? null : inactive };
+    await rows.updateTable('webhooks').set(own).where('id', '=', id).execute();
+  }
   if (!isActive) await dropMessages(rows, id);
 }
 
@@ -89,26 +142,7 @@ export async function closeAlerts(rows: Transaction<Database>, subscription_id: 
     .execute();
 }
 
-/** Writes the failures in a row of a receiver, and counts an attempt of a webhook. */
-export async function countAttempt(
-  rows: Transaction<Database>,
-  { kind, id }: Receiver,
-  success: boolean,
-  consecutive_failures: number,
-): Promise<void> {
-  if (kind === 'subscription') {
-    await rows.updateTable('subscriptions').set({ consecutive_failures }).where('id', '=', id).execute();
-    return;
-  }
-  const counter = success ? 'success_count' : 'failure_count';
-  await rows
-    .updateTable('webhooks')
-    .set((eb) => ({ consecutive_failures, [counter]: eb(counter, '+', 1) }))
-    .where('id', '=', id)
-    .execute();
-}
-
-/** Sets the format of a webhook of the earlier variant. */
+/** Makes a webhook or subscription one of the earlier variant, or of the current one. */
 export async function setReceiverFormat(
   rows: Transaction<Database>,
   receiver_id: string,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Kysely, Transaction } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { instant } from '../../schemas/time.ts';
 import type { Database } from '../records/schema.ts';
@@ -12,16 +12,11 @@ const SHOWN_CHARACTERS = 4;
 /** Secrets of a webhook that sign at a time: the newest, and replaced ones until their grace ends. */
 export const SECRETS_MAX = 3;
 
-/** A replaced secret. It signs with the newer ones until an instant. */
-const OldSecret = z.object({ secret: z.string(), until: z.string() });
-type OldSecret = z.infer<typeof OldSecret>;
+/** Replaced secrets, newest first. Each signs with the newer ones until an instant. */
+const OldSecrets = z.array(z.object({ secret: z.string(), until: z.string() }));
 
-/** Encrypted secrets of a receiver. `old_secret`: all replaced secrets in one text; `old_secret_until`: end of the last one. */
-export interface SecretColumns {
-  readonly secret: string;
-  readonly old_secret: string | null;
-  readonly old_secret_until: string | null;
-}
+/** Encrypted secrets of a receiver. `old_secret`: all replaced secrets in one text. */
+type SecretColumns = Pick<Selectable<Database['webhooks']>, 'secret' | 'old_secret'>;
 
 /** A new random signing secret. */
 export function newSecret(): string {
@@ -35,7 +30,7 @@ export function maskedSecret(secret: string): string {
 
 /** Decrypts the secrets that sign at an instant, newest first. `machine_ms`: epoch milliseconds of the machine's clock. */
 export function secretsInForce(row: SecretColumns, secrets: Secrets, machine_ms: number): readonly string[] {
-  return [secrets.decrypt(row.secret), ...oldSecretsInForce(row, secrets, machine_ms).map(({ secret }) => secret)];
+  return [secrets.decrypt(row.secret), ...oldSecrets(row, secrets, machine_ms).map(({ secret }) => secret)];
 }
 
 /** A new secret, and the ends of the replaced secrets that still sign, the latest replaced first. */
@@ -51,17 +46,12 @@ export interface RotatedSecret {
 export async function rotateSecret(
   rows: Transaction<Database>,
   secrets: Secrets,
-  id: string,
+  webhook: SecretColumns & { readonly id: string },
   grace_ms: number,
 ): Promise<RotatedSecret | { readonly until: string }> {
-  const row = await rows
-    .selectFrom('webhooks')
-    .select(['secret', 'old_secret', 'old_secret_until'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
   const now_ms = Date.now();
-  const replaced = { secret: secrets.decrypt(row.secret), until: instant(now_ms + grace_ms) };
-  const old = grace_ms === 0 ? [] : [replaced, ...oldSecretsInForce(row, secrets, now_ms)];
+  const replaced = { secret: secrets.decrypt(webhook.secret), until: instant(now_ms + grace_ms) };
+  const old = grace_ms === 0 ? [] : [replaced, ...oldSecrets(webhook, secrets, now_ms)];
   const old_until = old.map(({ until }) => until);
   const [first] = old_until.slice(1).toSorted();
   if (old.length >= SECRETS_MAX && first !== undefined) return { until: first };
@@ -73,24 +63,22 @@ export async function rotateSecret(
       old_secret: old.length === 0 ? null : secrets.encrypt(JSON.stringify(old)),
       old_secret_until: old_until.toSorted().at(-1) ?? null,
     })
-    .where('id', '=', id)
+    .where('id', '=', webhook.id)
     .execute();
   return { secret, old_until };
 }
 
 /** Every stored signing secret, decrypted, replaced ones included. */
 export async function storedSecrets(rows: Kysely<Database>, secrets: Secrets): Promise<readonly string[]> {
-  const webhooks = await rows.selectFrom('webhooks').select(['secret', 'old_secret', 'old_secret_until']).execute();
+  const webhooks = await rows.selectFrom('webhooks').select(['secret', 'old_secret']).execute();
   const subscriptions = await rows.selectFrom('subscriptions').select('secret').execute();
-  const newest = [...webhooks, ...subscriptions].map(({ secret }) => secrets.decrypt(secret));
-  return [...newest, ...webhooks.flatMap((row) => readOldSecrets(row, secrets).map(({ secret }) => secret))];
+  return [...webhooks, ...subscriptions.map((row) => ({ ...row, old_secret: null }))].flatMap((row) =>
+    secretsInForce(row, secrets, 0),
+  );
 }
 
-function oldSecretsInForce(row: SecretColumns, secrets: Secrets, machine_ms: number): readonly OldSecret[] {
-  return readOldSecrets(row, secrets).filter(({ until }) => until > instant(machine_ms));
-}
-
-/** Replaced secrets of a row, newest first, expired ones included. */
-function readOldSecrets({ old_secret }: SecretColumns, { decrypt }: Secrets): readonly OldSecret[] {
-  return old_secret === null ? [] : z.array(OldSecret).parse(JSON.parse(decrypt(old_secret)));
+/** Replaced secrets of a row that still sign at an instant. */
+function oldSecrets({ old_secret }: SecretColumns, { decrypt }: Secrets, machine_ms: number) {
+  if (old_secret === null) return [];
+  return OldSecrets.parse(JSON.parse(decrypt(old_secret))).filter(({ until }) => until > instant(machine_ms));
 }

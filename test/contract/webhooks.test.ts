@@ -212,7 +212,7 @@ for (const status of ['paused', 'disabled'])
     const path = `${WEBHOOKS}/${webhook_id}`;
     await answerOf(t.context, path, sending('PUT', { status }));
     await happen(t.context, [webhook_id]);
-    t.is(await runTasks(t.context), 2);
+    t.is(await runTasks(t.context), 1);
     t.is(t.context.receivers.received.length, 1);
     await answerOf(t.context, path, sending('PUT', { status: 'active' }));
     t.like(await answerOf(t.context, path), { body: { status: 'active', consecutive_failures: 0, failure_count: 1 } });

@@ -26,8 +26,8 @@ import { isOutage, LockNotGiven, OutcomeUnknown } from '../../api/records/errors
 import { openSecrets } from '../../api/records/secrets.ts';
 import { RETRIES_MAX } from '../../api/rules/webhook-retry.ts';
 import { type OpenedServices, openServices } from '../../api/services.ts';
-import { insertWebhook } from '../../api/webhooks/endpoints.ts';
 import { messageBacklog } from '../../api/webhooks/messages.ts';
+import { insertWebhook } from '../../api/webhooks/receivers.ts';
 import { newSecret } from '../../api/webhooks/signing-secrets.ts';
 import { newId } from '../../schemas/ids.ts';
 import { instant, scanId } from '../../schemas/time.ts';
@@ -370,7 +370,7 @@ if (hasPostgres) {
       const { promise: reacted, resolve } = Promise.withResolvers<void>();
       const catalog: WatchParts['catalog'] = {
         afterEdition: ({ react, failed }) => {
-          void react(edition, null).catch(failed).then(resolve);
+          void react(edition, new AbortController().signal).catch(failed).then(resolve);
           return () => reacted;
         },
       };

@@ -6,6 +6,8 @@ import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { startWatch, watchPartsOf } from '../../../api/alerts/watch.ts';
 import { recordsOver } from '../../../api/billing/records.ts';
+import { createObservers } from '../../../api/http/observers.ts';
+import type { Edition } from '../../../api/published/catalog.ts';
 import { openDatabase } from '../../../api/records/database.ts';
 import { CommitFailed } from '../../../api/records/errors.ts';
 import { openServices, type Services } from '../../../api/services.ts';
@@ -108,16 +110,12 @@ test('a scan that an outage of the records kept from being matched is tried agai
   const now = () => START_MS + MINUTE_MS;
   const records = await recordsOver(openDatabase({ path }), { now });
   t.teardown(records.close);
-  const edition = editionOf([{ minute: 0 }]);
-  let failures = 2;
+  let failures = 1;
+  const observers = createObservers<Edition>();
+  observers.publish(editionOf([{ minute: 0 }]));
   const end = startWatch({
     ...madeParts(records, { now }),
-    catalog: {
-      afterEdition: ({ react, failed }) => {
-        const reacting = react(edition, null).catch(failed);
-        return () => reacting;
-      },
-    },
+    catalog: { afterEdition: observers.add },
     records: {
       ...records,
       transaction: async (work) => {

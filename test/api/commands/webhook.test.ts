@@ -3,21 +3,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
+import { createWatch } from '../../../api/alerts/watch.ts';
 import type { Records } from '../../../api/billing/records.ts';
 import { openRecords } from '../../../api/billing/records.ts';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { formatDelivery, type ReceivedDelivery, startListener } from '../../../api/commands/webhook-listen.ts';
 import { openSecrets, type Secrets } from '../../../api/records/secrets.ts';
 import { openQueue } from '../../../api/records/tasks.ts';
+import { recordAttempt } from '../../../api/webhooks/attempts.ts';
 import { openWebhookClient, postSigned } from '../../../api/webhooks/client.ts';
-import { insertWebhook } from '../../../api/webhooks/endpoints.ts';
 import { EARLIER_SAMPLES, SAMPLES } from '../../../api/webhooks/event-samples.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { FORMATS } from '../../../api/webhooks/formats.ts';
-import { findReceiver, setReceiverStatus } from '../../../api/webhooks/receivers.ts';
-import { recordAttempt } from '../../../api/webhooks/record-attempt.ts';
+import { findReceiver, insertWebhook, setReceiverStatus } from '../../../api/webhooks/receivers.ts';
 import { secretsInForce } from '../../../api/webhooks/signing-secrets.ts';
+import { timestamp } from '../../../schemas/time.ts';
 import { EVENT_TYPES } from '../../../schemas/webhook-events.ts';
+import { EPISODE, editionOf, HAIL_AT, MINUTE_MS, START_MS, watchPartsOf } from '../../support/data/alert-scans.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 
 /** Works on the records of an operator as the service does. */
@@ -147,7 +149,7 @@ test.serial('enable sets a disabled webhook to active, and recover sends what it
   t.regex((await given.run('webhook', 'recover', id, '--since', '2026-01-01')).err, /is disabled, expected active/);
   t.like(await given.json('webhook', 'enable', id), { changed: true });
   t.like(await given.json('webhook', 'enable', id), { changed: false });
-  t.like(await given.json('webhook', 'recover', id, '--since', '2026-01-01'), { dropped: 1, missed: 0, overdue: 0 });
+  t.like(await given.json('webhook', 'recover', id, '--since', '2026-01-01'), { dropped: 1, overdue: 0 });
   await asService(given, async ({ reader }) => {
     t.like(await reader.selectFrom('messages').selectAll().executeTakeFirst(), {
       id: event_id,
@@ -160,57 +162,46 @@ test.serial('enable sets a disabled webhook to active, and recover sends what it
   });
 });
 
+const WANTED = { name: '', ...HAIL_AT, radius_km: 25, min_size_mm: 25, webhook_url: 'https://x.example', secret: '' };
+
 test.serial(
-  'recover sends the alerts that were raised while a webhook was paused, each created before its resolved',
+  'recover sends the alerts that were raised while a webhook was paused, also from scans before, each created before its resolved',
   async (t) => {
     const given = operator(t);
     const { id, business_id } = await withWebhook(given);
-    const { now_ms } = given.config;
-    const [at, over] = [new Date(now_ms - 30 * 60_000).toISOString(), new Date(now_ms).toISOString()];
-    await asService(given, (records) =>
-      records.transaction(async (rows) => {
-        const place = {
-          location_id: 'area_1',
-          location_kind: 'area',
-          location_name: 'yard',
-          location_version: 1,
-          covered_blocks: null,
-          lat: 35,
-          lon: -97,
-        } as const;
-        const sizes = { estimated_size_mm: 30, max_size_mm: 41, confidence: 0.5, distance_km: 0 };
-        const times = { triggered_at: at, last_seen_at: at, scan_id: '20260520T120000Z' };
-        const alert = { business_id, ...place, ...sizes, ...times, open_location: null, track_id: null };
-        const data_source = 'simulated' as const;
-        await rows
-          .insertInto('alerts')
-          .values({ id: 'alt_1', ...alert, data_source, status: 'resolved', resolved_at: over })
-          .execute();
-      }),
-    );
-    t.like(await given.json('webhook', 'recover', id, '--since', '2026-05-20T11:00:00Z'), { missed: 2 });
+    const since = timestamp(Date.now());
+    await asService(given, async (records) => {
+      await records.transaction(async (rows) => {
+        await createSubscription({ rows, business_id, now_ms: START_MS }, WANTED, 1);
+        await setReceiverStatus(rows, { kind: 'webhook', id }, 'paused', START_MS);
+      });
+      for (const [k, { minute }] of EPISODE.entries()) {
+        const watch = createWatch(watchPartsOf(records, { now: () => START_MS + minute * MINUTE_MS }));
+        await watch(editionOf(EPISODE.slice(0, k + 1)));
+      }
+    });
+    await given.json('webhook', 'enable', id);
+    t.like(await given.json('webhook', 'recover', id, '--since', since), { dropped: 2 });
     await asService(given, async ({ reader }) => {
-      const messages = await reader.selectFrom('messages').selectAll().orderBy('id').execute();
+      const own = reader.selectFrom('messages').selectAll().where('receiver_id', '=', id).orderBy('id');
+      const messages = await own.execute();
       t.deepEqual(
-        messages.map(({ event, state }) => [event, state]),
+        messages.map(({ event, state, after_id }) => [event, state, after_id]),
         [
-          ['alert.created', 'pending'],
-          ['alert.resolved', 'waiting'],
+          ['alert.created', 'pending', null],
+          ['alert.resolved', 'waiting', messages[0]?.id],
         ],
       );
-      t.is(messages[1]?.after_id, messages[0]?.id);
     });
-    t.like(await given.json('webhook', 'recover', id, '--since', '2026-05-20T11:00:00Z'), { missed: 0 });
+    t.like(await given.json('webhook', 'recover', id, '--since', since), { dropped: 0 });
   },
 );
 
 test.serial('rotate-secret says of a subscription that it is none', async (t) => {
   const given = operator(t);
   const { business_id } = await withWebhook(given);
-  const circle = { name: '', lat: 35, lon: -97, radius_km: 25, min_size_mm: 25 };
-  const wanted = { ...circle, webhook_url: 'https://hooks.example.com/depot', secret: 'sealed' };
   const made = await asService(given, (records) =>
-    records.transaction((rows) => createSubscription({ rows, business_id, now_ms: given.config.now_ms }, wanted, 1)),
+    records.transaction((rows) => createSubscription({ rows, business_id, now_ms: given.config.now_ms }, WANTED, 1)),
   );
   const id = made?.id ?? '';
   const { code, err } = await given.run('webhook', 'rotate-secret', id);

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { CELL_LIMIT, CELLS_MAX, csvRows } from '../../../api/portfolio/csv.ts';
 import { portfolioGaps } from '../../../api/portfolio/gaps.ts';
-import { checkRow, csvColumns, isLocationRow, rowOfCsv, rowOfJson } from '../../../api/portfolio/rows.ts';
+import { checkUpload } from '../../../api/portfolio/rows.ts';
 import { qualityAt } from '../../../api/rules/detection-quality.ts';
 import { pixelKey } from '../../../api/rules/pixel-distance.ts';
 import { findImpacts, type HailPixels, impactsPage } from '../../../api/rules/portfolio-impacts.ts';
@@ -11,7 +11,7 @@ import { radarCoverageOf } from '../../../api/rules/radar-coverage.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
-import { REJECTIONS } from '../../../schemas/resources/portfolio-upload.ts';
+import { type PortfolioUpload, REJECTIONS } from '../../../schemas/resources/portfolio-upload.ts';
 import { draw } from '../../support/data/draw.ts';
 
 /** Cells of every row; the fault stands in for the cells of a bad one. */
@@ -127,33 +127,28 @@ test('any text gives rows that end, whatever is wrong with it', (t) => {
 
 const GOOD = { name: 'Depot', lat: 41.5, lon: -97.25 };
 
-function checked(row: unknown) {
-  return checkRow(rowOfJson(row), 7);
+/** The only row of a JSON upload, checked. */
+async function checked(row: unknown) {
+  const data = [row] as Extract<PortfolioUpload, { format: 'json' }>['data'];
+  return (await checkUpload({ format: 'json', data }))[0] ?? { reason: '' };
 }
 
-/** Checks every row of a CSV. */
-function checkedCsv(text: string) {
-  const [header, ...rows] = csvRows(text);
-  if (header === undefined) throw new TypeError('the CSV is empty');
-  const columns = csvColumns(header);
-  if (typeof columns === 'string') throw new TypeError(columns);
-  return rows.map((row, index) => checkRow(rowOfCsv(row, columns, header.cells.length), index));
-}
+const checkedCsv = (data: string) => checkUpload({ format: 'csv', data });
 
-test('a row needs a name and coordinates, no more', (t) => {
-  t.deepEqual(checked(GOOD), { row_index: 7, id: null, ...GOOD, address: null, tags: null });
+test('a row needs a name and coordinates, no more', async (t) => {
+  t.deepEqual(await checked(GOOD), { row_index: 0, id: null, ...GOOD, address: null, tags: null });
 });
 
-test('null in a JSON row means absent', (t) => {
-  t.deepEqual(checked({ ...GOOD, id: null, address: null, tags: null }), checked(GOOD));
+test('null in a JSON row means absent', async (t) => {
+  t.deepEqual(await checked({ ...GOOD, id: null, address: null, tags: null }), await checked(GOOD));
 });
 
-test('an empty address and an empty list of tags are given, not absent', (t) => {
-  t.like(checked({ ...GOOD, address: '', tags: [] }), { address: '', tags: [] });
+test('an empty address and an empty list of tags are given, not absent', async (t) => {
+  t.like(await checked({ ...GOOD, address: '', tags: [] }), { address: '', tags: [] });
 });
 
-test('fields that the service sets, and those that begin with _, are ignored', (t) => {
-  t.deepEqual(checked({ ...GOOD, _owner: 'x', created_at: 'x', updated_at: 'y' }), checked(GOOD));
+test('fields that the service sets, and those that begin with _, are ignored', async (t) => {
+  t.deepEqual(await checked({ ...GOOD, _owner: 'x', created_at: 'x', updated_at: 'y' }), await checked(GOOD));
 });
 
 for (const [row, reason] of [
@@ -191,43 +186,48 @@ for (const [row, reason] of [
   [{ ...GOOD, tags: ['x'.repeat(65)] }, 'invalid_tags: tag 0 is over 64 characters'],
   [{ ...GOOD, tags: Array(21).fill('x') }, 'invalid_tags: there are 21 tags, expected at most 20'],
 ] as const)
-  test(`rejects ${JSON.stringify(row).slice(0, 60)}: ${reason}`, (t) => {
-    const verdict = checked(row);
-    t.false(isLocationRow(verdict));
-    t.like(verdict, { row_index: 7, reason });
+  test(`rejects ${JSON.stringify(row).slice(0, 60)}: ${reason}`, async (t) => {
+    t.like(await checked(row), { row_index: 0, reason });
     t.true(REJECTIONS.some((word) => reason.startsWith(`${word}: `)));
   });
 
-test('the edges of CONUS belong to it', (t) => {
-  for (const lat of [24, 50]) for (const lon of [-125, -66]) t.true(isLocationRow(checked({ name: 'a', lat, lon })));
+test('the edges of CONUS belong to it', async (t) => {
+  for (const lat of [24, 50])
+    for (const lon of [-125, -66]) t.false('reason' in (await checked({ name: 'a', lat, lon })));
 });
 
-test('limits count characters, not UTF-16 units', (t) => {
-  t.true(isLocationRow(checked({ ...GOOD, name: '🏠'.repeat(200) })));
-  t.false(isLocationRow(checked({ ...GOOD, name: '🏠'.repeat(201) })));
-  t.true(isLocationRow(checked({ ...GOOD, address: 'x'.repeat(500), tags: Array(20).fill('é'.repeat(64)) })));
+test('limits count characters, not UTF-16 units', async (t) => {
+  t.false('reason' in (await checked({ ...GOOD, name: '🏠'.repeat(200) })));
+  t.true('reason' in (await checked({ ...GOOD, name: '🏠'.repeat(201) })));
+  t.false('reason' in (await checked({ ...GOOD, address: 'x'.repeat(500), tags: Array(20).fill('é'.repeat(64)) })));
 });
 
-test('a rejected row carries the text found as its name, or null', (t) => {
-  t.like(checked({ name: 'Barn' }), { name: 'Barn' });
-  t.like(checked({ name: 9 }), { name: null });
-  t.like(checked([]), { name: null });
+test('a rejected row carries the text found as its name, or null', async (t) => {
+  t.like(await checked({ name: 'Barn' }), { name: 'Barn' });
+  t.like(await checked({ name: 9 }), { name: null });
+  t.like(await checked([]), { name: null });
 });
 
-test('columns of a CSV are found in any case and order, others are ignored', (t) => {
-  t.deepEqual(checkedCsv('Owner,LON,Lat, NAME \nme,-97.25,41.5,Depot'), [{ ...checked(GOOD), row_index: 0 }]);
+test('columns of a CSV are found in any case and order, others are ignored', async (t) => {
+  t.deepEqual(await checkedCsv('Owner,LON,Lat, NAME \nme,-97.25,41.5,Depot'), [await checked(GOOD)]);
 });
 
-test('a column that a CSV lacks is absent, an empty cell is empty', (t) => {
-  t.like(checkedCsv('name,lat,lon\nDepot,41.5,-97.25')[0], { id: null, address: null, tags: null });
-  t.like(checkedCsv('id,name,lat,lon,address,tags\n,Depot,41.5,-97.25,,')[0], { id: null, address: '', tags: [] });
+test('a column that a CSV lacks is absent, an empty cell is empty', async (t) => {
+  t.like((await checkedCsv('name,lat,lon\nDepot,41.5,-97.25'))[0], { id: null, address: null, tags: null });
+  t.like((await checkedCsv('id,name,lat,lon,address,tags\n,Depot,41.5,-97.25,,'))[0], {
+    id: null,
+    address: '',
+    tags: [],
+  });
 });
 
-test('tags of a CSV cell are separated by vertical bars', (t) => {
-  t.like(checkedCsv('name,lat,lon,tags\nDepot,41.5,-97.25,roof|flat, metal')[0], {
+test('tags of a CSV cell are separated by vertical bars', async (t) => {
+  t.like((await checkedCsv('name,lat,lon,tags\nDepot,41.5,-97.25,roof|flat, metal'))[0], {
     reason: 'malformed_row: the row has 5 cells, expected 4',
   });
-  t.like(checkedCsv('name,lat,lon,tags\nDepot,41.5,-97.25,"roof|flat, metal"')[0], { tags: ['roof', 'flat, metal'] });
+  t.like((await checkedCsv('name,lat,lon,tags\nDepot,41.5,-97.25,"roof|flat, metal"'))[0], {
+    tags: ['roof', 'flat, metal'],
+  });
 });
 
 for (const [row, reason] of [
@@ -241,8 +241,8 @@ for (const [row, reason] of [
   ['Depot,NaN,-97', "invalid_coordinates: lat is 'NaN', expected a number from -90 to 90"],
   [',41.5,-97', 'missing_name: name is missing or blank'],
 ] as const)
-  test(`rejects the CSV row ${row}: ${reason}`, (t) => {
-    t.like(checkedCsv(`name,lat,lon\n${row}`)[0], { row_index: 0, reason });
+  test(`rejects the CSV row ${row}: ${reason}`, async (t) => {
+    t.like((await checkedCsv(`name,lat,lon\n${row}`))[0], { row_index: 0, reason });
   });
 
 for (const [text, fault] of [
@@ -252,8 +252,8 @@ for (const [text, fault] of [
   ['name,lat,lng\n1,2,3', 'has no column lon, use lon instead of lng'],
   ['name,lat,lon,Lat\n1,2,3,4', 'has two columns named lat'],
 ] as const)
-  test(`a CSV that begins ${JSON.stringify(text.slice(0, 20))} ${fault}`, (t) => {
-    for (const header of csvRows(text).take(1)) t.is(csvColumns(header), fault);
+  test(`a CSV that begins ${JSON.stringify(text.slice(0, 20))} ${fault}`, async (t) => {
+    await t.throwsAsync(checkedCsv(text), { message: `/data: ${fault}` });
   });
 
 /** One detection in every pixel of a picture near 40 N, 95 W. */

@@ -12,7 +12,6 @@ import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/pla
 import { CommitFailed } from '../../../api/records/errors.ts';
 import type { NewTask } from '../../../api/records/tasks.ts';
 import { WEBHOOK_ENDPOINTS } from '../../../api/routes/webhooks.ts';
-import { addAttempt } from '../../../api/webhooks/attempts.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
 import { EARLIER_SAMPLES } from '../../../api/webhooks/event-samples.ts';
@@ -139,11 +138,11 @@ test('what is written for a receiver that was just paused or deleted is given up
   const service = await startWebhookService();
   t.teardown(service.close);
   const { webhook_id } = await makeWebhook(service);
-  await answerOf(service, `${WEBHOOKS}/${webhook_id}`, sendingJson('PUT', { status: 'paused' }));
   for (const receiver of [webhook_id, 'wh_deleted']) {
     await happen(service, [receiver], { alert_id: 'alt_1' });
     await happen(service, [receiver], { event: 'alert.resolved', alert_id: 'alt_1', after: 'alert.created' });
   }
+  await service.records.transaction((rows) => rows.updateTable('webhooks').set({ status: 'paused' }).execute());
   while ((await runTasks(service)) > 0);
   const messages = await service.records.reader.selectFrom('messages').selectAll().execute();
   t.deepEqual(
@@ -178,7 +177,10 @@ test('events of which no delivery is kept are swept once they are old', async (t
     .select('id')
     .executeTakeFirstOrThrow();
   await service.records.transaction((rows) =>
-    addAttempt(rows, { id: 'whd_1', ...row, ...ended, ...rest, business_id }),
+    rows
+      .insertInto('attempts')
+      .values({ id: 'whd_1', ...row, ...ended, ...rest, business_id })
+      .execute(),
   );
   await service.records.transaction((rows) => sweepMessages(rows, before_ms));
   t.is((await service.records.reader.selectFrom('messages').select('id').execute()).length, 3);

@@ -5,9 +5,9 @@ import { acceptJob } from '../../../api/jobs/rows.ts';
 import { upsertLocations } from '../../../api/portfolio/locations.ts';
 import type { Writer } from '../../../api/records/database.ts';
 import { polygonShape } from '../../../api/rules/area-geometry.ts';
-import { insertWebhook } from '../../../api/webhooks/endpoints.ts';
+import { recordAttempt } from '../../../api/webhooks/attempts.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
-import { recordAttempt } from '../../../api/webhooks/record-attempt.ts';
+import { insertWebhook } from '../../../api/webhooks/receivers.ts';
 import { ExportRequest } from '../../../schemas/resources/export-job.ts';
 import { SQUARE } from './areas.ts';
 import type { DescribedOperation } from './document.ts';
@@ -58,10 +58,10 @@ async function makeExport(writer: Writer, { services }: Service): Promise<Record
 }
 
 async function makeLocation(writer: Writer): Promise<Record<string, string>> {
-  const place = { id: null, name: 'Depot', lat: 35.2, lon: -97, address: null, tags: null };
-  const { outcomes } = await upsertLocations(writer, [place], 1);
-  const [made] = outcomes;
-  if (made?.kind !== 'created') throw new Error('a new business has no room for a location');
+  const place = { row_index: 0, id: null, name: 'Depot', lat: 35.2, lon: -97, address: null, tags: null };
+  const { accepted } = await upsertLocations(writer, [place], 1);
+  const [made] = accepted;
+  if (made === undefined) throw new Error('a new business has no room for a location');
   return { id: made.id };
 }
 

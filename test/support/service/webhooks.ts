@@ -31,8 +31,7 @@ export function receivers(): Receivers {
   const all: Receivers = {
     received: [],
     answer: () => 200,
-    validateUrl: async (url) =>
-      url.startsWith('http:') ? { ok: false, reason: 'is not https' } : { ok: true, dns_checked: true },
+    validateUrl: async (url) => (url.startsWith('http:') ? 'is not https' : null),
     post: async ({ url, headers, body: text }) => {
       const received = { url, headers, text, body: EventBody.parse(JSON.parse(text)) };
       all.received.push(received);

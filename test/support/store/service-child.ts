@@ -56,7 +56,7 @@ process.on('message', async (scans: readonly MadeScan[] | 'end') => {
   }
   now_ms = START_MS + ((scans.at(-1)?.minute ?? 0) + 1) * MINUTE_MS;
   const edition = editionOf(scans);
-  for (const { react, failed } of observers) await react(edition, null).catch(failed);
+  for (const { react, failed } of observers) await react(edition, new AbortController().signal).catch(failed);
   process.send?.('offered');
 });
 process.send?.('works');

@@ -2,7 +2,6 @@ import type { Register } from '../world.ts';
 import { alertOrdersSuite, alertsSuite } from './alerts.ts';
 import { areasSuite } from './areas.ts';
 import { chargesSuite } from './charges.ts';
-import { deliverySuite } from './deliveries.ts';
 import { earlierAlertsSuite } from './earlier-alerts.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { jobsSuite } from './jobs.ts';
@@ -29,7 +28,6 @@ export function everySuite(test: Register): void {
     jobsSuite,
     earlierAlertsSuite,
     riskScoresSuite,
-    deliverySuite,
   ])
     suite(test);
 }

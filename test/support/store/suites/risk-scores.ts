@@ -4,15 +4,14 @@ import { createRiskWatch, type RiskWatchParts } from '../../../../api/legacy/ris
 import { deleteLocations, upsertLocations } from '../../../../api/portfolio/locations.ts';
 import type { Writer } from '../../../../api/records/database.ts';
 import { openQueue } from '../../../../api/records/tasks.ts';
-import { insertWebhook } from '../../../../api/webhooks/endpoints.ts';
-import { setReceiverFormat } from '../../../../api/webhooks/receivers.ts';
+import { insertWebhook, setReceiverFormat } from '../../../../api/webhooks/receivers.ts';
 import type { ClimatologyCell } from '../../../../schemas/tables/derived.ts';
 import { timestamp } from '../../../../schemas/time.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };
-const YARD = { name: 'Yard', ...PLACE, address: null, tags: null };
+const YARD = { row_index: 0, name: 'Yard', ...PLACE, address: null, tags: null };
 const ADDRESS = 'https://receiver.example/hail';
 
 /** When the newest data of a weekly run were published. */
@@ -30,8 +29,8 @@ async function watched(world: World) {
     const subscription = await createSubscription(writer, { name: 'Depot', ...wanted }, 10);
     const secrets = { encrypt: (text: string) => text, decrypt: (text: string) => text, signatures: () => [] };
     const hook = await insertWebhook(writer, secrets, { url: ADDRESS, events: ['risk.changed'] }, 10);
-    const { outcomes } = await upsertLocations(writer, [{ ...YARD, id: null }], 10);
-    const location = outcomes[0]?.kind === 'created' ? outcomes[0].id : '';
+    const { accepted } = await upsertLocations(writer, [{ ...YARD, id: null }], 10);
+    const location = accepted[0]?.id ?? '';
     const made = { subscription: subscription?.id ?? '', webhook: hook?.webhook.id ?? '', location };
     for (const id of [made.subscription, made.webhook]) await setReceiverFormat(writer.rows, id, 'legacy');
     return made;
