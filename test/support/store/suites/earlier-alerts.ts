@@ -251,6 +251,7 @@ export function earlierAlertsSuite(test: Register): void {
     t.like(await recovered(earlier, 0), { dropped: 0 });
     t.deepEqual(await inOrder(records, earlier), [
       ['hail.detected', 24, 'dropped'],
+      ['hail.cleared', 24, 'dropped'],
       ['hail.detected', 26, 'pending'],
     ]);
   });
