@@ -1,4 +1,4 @@
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { localScale } from '../../schemas/geo/local-scale.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { SIZE_COLORS, type SizeColor, sizeColor } from '../../schemas/palette.ts';
@@ -145,7 +145,8 @@ function pixels(all: readonly ReportPixel[], spotOf: (position: Position) => Spo
   const inFrame = (value: number) => short(Math.min(MAP_SIDE, Math.max(0, value)));
   const of_color = Map.groupBy(all, ({ max_mm }) => sizeColor(max_mm));
   return SIZE_COLORS.map((step) => {
-    const boxes = (of_color.get(step) ?? []).map(({ lat, lon }) => {
+    const boxes = (of_color.get(step) ?? []).map(({ row, col }) => {
+      const [lat, lon] = [rowLat(row), colLon(col)];
       const nw = spotOf({ lat: lat + half, lon: lon - half });
       const se = spotOf({ lat: lat - half, lon: lon + half });
       const [left, right, top, bottom] = [inFrame(nw.x), inFrame(se.x), inFrame(nw.y), inFrame(se.y)];

@@ -1,10 +1,7 @@
-import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
-import type { Position } from '../../schemas/geo/position.ts';
 import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
 import { BANDS_MI, type Verdict, type VerificationEvent } from '../../schemas/resources/verification.ts';
-import { isLarger, type RankedHail } from '../rules/largest-hail.ts';
 import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
-import { bandAt, bandedDistanceM } from '../rules/verification.ts';
+import { bandAt } from '../rules/verification.ts';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from './report-material.ts';
 
 /** Limit of events with a map. */
@@ -21,8 +18,8 @@ const VERDICT_RANK: Readonly<Record<Verdict, number>> = { hit: 2, marginal: 1, m
 interface HailPlaces {
   /** Distance of the largest pixel within the radius, among equals the nearest; 0 where it contains the point; null without any. */
   readonly largest_m: number | null;
-  /** The pixel that contains the point; on an edge the largest of its pixels; null without a signal. */
-  readonly overhead: ReportPixel | null;
+  /** Size at the pixel that contains the point, mm; on an edge of the largest of its pixels; null without a signal. */
+  readonly overhead_mm: number | null;
   /** Largest size in each distance band, mm; the pixel over the point counts in the nearest; null without a signal. */
   readonly rings_mm: readonly (number | null)[];
 }
@@ -63,7 +60,7 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
     const listed = reports.slice(0, Math.min(EVENT_REPORTS_MAX, left));
     left -= listed.length;
     const has_map = mapped.has(event.event_date);
-    const placed = inPixels(verification.location, pixels);
+    const placed = placesIn(pixels);
     const has_radar = event.max_size_mm !== null || (radar_source !== null && !dark.has(event.event_date));
     const has_reports = reports.length > 0 || !unheard.has(event.event_date);
     const seen_in_part = in_part.get(event.event_date) ?? null;
@@ -88,21 +85,15 @@ function mappedDates(events: readonly VerificationEvent[]): Set<string> {
   return new Set(strongest.slice(0, MAPS_MAX).map(({ event_date }) => event_date));
 }
 
-function inPixels(point: Position, pixels: readonly ReportPixel[]): HailPlaces {
-  let best: (RankedHail & ReportPixel) | null = null;
-  let overhead: ReportPixel | null = null;
-  const rings_mm: (number | null)[] = BANDS_MI.map(() => null);
-  for (const pixel of pixels) {
-    const { max_mm } = pixel;
-    const [row, col] = [latRow(pixel.lat), lonCol(pixel.lon)];
-    const distance = bandedDistanceM(point, row, col);
-    const band = bandAt(distance);
-    if (band === null) continue;
-    rings_mm[band] = Math.max(rings_mm[band] ?? 0, max_mm);
-    if (distance < EDGE_M && (overhead === null || max_mm > overhead.max_mm)) overhead = pixel;
-    const ranked = { ...pixel, distance, row, col };
-    if (best === null || isLarger(ranked, best)) best = ranked;
-  }
-  const largest_m = best === null ? null : best.distance < EDGE_M ? 0 : best.distance;
-  return { largest_m, overhead, rings_mm };
+function placesIn(pixels: readonly ReportPixel[]): HailPlaces {
+  const near = pixels.filter(({ distance_m }) => bandAt(distance_m) !== null);
+  const largestOf = (some: readonly ReportPixel[]) =>
+    some.reduce<number | null>((most, { max_mm }) => Math.max(most ?? 0, max_mm), null);
+  const largest_mm = largestOf(near);
+  const nearest_m = Math.min(...near.filter(({ max_mm }) => max_mm === largest_mm).map(({ distance_m }) => distance_m));
+  return {
+    largest_m: largest_mm === null ? null : nearest_m < EDGE_M ? 0 : nearest_m,
+    overhead_mm: largestOf(near.filter(({ distance_m }) => distance_m < EDGE_M)),
+    rings_mm: BANDS_MI.map((_, band) => largestOf(near.filter(({ distance_m }) => bandAt(distance_m) === band))),
+  };
 }

@@ -1,24 +1,19 @@
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Verification } from '../../schemas/resources/verification.ts';
 import type { GroundReport } from '../../schemas/tables/feeds.ts';
+import type { Signs } from '../rules/verification.ts';
 
-/** Largest MESH of one pixel on one storm date. */
-export interface ReportPixel {
-  /** Centre of the pixel; it reaches 0.005 degrees to each side. */
-  readonly lat: number;
-  readonly lon: number;
-  readonly max_mm: number;
-}
+/** Largest MESH of one pixel on one storm date, with the distance to its rectangle. */
+export type ReportPixel = Pick<Signs['pixels'][number], 'row' | 'col' | 'max_mm' | 'distance_m'>;
 
-/** A ground report within the radius. */
-export interface ReportedHail extends Pick<GroundReport, 'source' | 'time' | 'lat' | 'lon' | 'size_mm' | 'place'> {
-  /** Geodesic, from the point. */
-  readonly distance_m: number;
-}
+/** A ground report within the radius, with its geodesic distance from the point. */
+export type ReportedHail = Pick<
+  Signs<GroundReport>['reports'][number],
+  'source' | 'time' | 'lat' | 'lon' | 'size_mm' | 'place' | 'distance_m'
+>;
 
 /** Pixels and reports of one event. */
 export interface EventMaterial {
-  readonly event_date: string;
   /** Pixels of 5 mm and more around the point, also those a little outside the radius. */
   readonly pixels: readonly ReportPixel[];
   /** All reports within the radius, by distance. */

@@ -97,8 +97,8 @@ function nearHail(events: readonly ReportEvent[]): Hail | null {
 /** Sentence on the largest hail over the location and near it. Needs at least one event. */
 export function headline(material: ReportMaterial, events: readonly ReportEvent[]): string {
   const near = nearHail(events);
-  const over = largestHail(events, ({ overhead }) =>
-    overhead === null ? [] : [{ size_mm: overhead.max_mm, distance_m: 0 }],
+  const over = largestHail(events, ({ overhead_mm: size_mm }) =>
+    size_mm === null ? [] : [{ size_mm, distance_m: 0 }],
   );
   if (over !== null && near !== null && over.size_mm >= DETECTION_MIN_MM)
     return `Radar estimates hail of up to ${overLocationAndNear(over, near)}.`;
@@ -310,7 +310,7 @@ export function eventSummary(event: ReportEvent, not_real: NotRealMark | null): 
 }
 
 function radarSentences(row: ReportEvent): string[] {
-  const { event, largest_m, overhead, has_radar, seen_in_part } = row;
+  const { event, largest_m, overhead_mm, has_radar, seen_in_part } = row;
   const { max_size_mm, n_detections } = event;
   if (!has_radar) return ['No radar data of this storm date are published: whether radar saw hail is not known.'];
   if (max_size_mm === null && seen_in_part?.share === 0)
@@ -322,9 +322,9 @@ function radarSentences(row: ReportEvent): string[] {
   const size = sizeInWords(max_size_mm);
   const where = largest_m === null ? '' : `, ${awayInWords(largest_m)}`;
   const above =
-    overhead === null
+    overhead_mm === null
       ? `The pixel over the location itself shows no signal of ${sizeInWords(CELL_GROW_MM)} or more.`
-      : `The pixel over the location itself reached ${sizeInWords(overhead.max_mm)}.`;
+      : `The pixel over the location itself reached ${sizeInWords(overhead_mm)}.`;
   if (n_detections === 0)
     return [
       `Radar shows an echo of up to ${size}${where}.`,

@@ -101,7 +101,7 @@ export function verdictTable(events: readonly ReportEvent[]): Content {
         cell: (row) =>
           row.event.max_size_mm === null
             ? cell(`no radar ${row.has_radar ? 'signal' : 'data'}`)
-            : sizeCell(row.overhead?.max_mm ?? null, row),
+            : sizeCell(row.overhead_mm, row),
       },
       ...BANDS_MI.map((outer, band) => ({
         head: `${BANDS_MI[band - 1] ?? 0}–${outer} mi`,

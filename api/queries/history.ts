@@ -25,7 +25,7 @@ export interface HistoryQuestion extends PixelQuestion {
   readonly limit: number;
 }
 
-/** The largest detection of a storm date in the radius, as `isLarger` ranks them. */
+/** The largest detection of a storm date in the radius, as `largestPerDate` ranks them. */
 export interface DayHail extends Pick<DayMax, keyof typeof companionFields>, Position {
   readonly storm_date: string;
   readonly geohash5: string;

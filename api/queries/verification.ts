@@ -1,5 +1,5 @@
 import { boxAround } from '../../schemas/geo/around.ts';
-import { colLon, isOnLattice, rowLat } from '../../schemas/geo/lattice.ts';
+import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
@@ -18,7 +18,6 @@ import {
   eventOf,
   methodologyOf,
   needsTimes,
-  type PixelDay,
   SIGNAL_MIN_MM,
   type Signs,
   signsAround,
@@ -124,7 +123,7 @@ export async function readVerification(
     data_source,
     data_as_of: timestamp(dataAsOf(edition, collection, found, span)),
   };
-  return { verification, events: materialOf(found, pixels), radar_source, dates_without_reports };
+  return { verification, events: found, radar_source, dates_without_reports };
 }
 
 function reportsAround(
@@ -194,21 +193,4 @@ function dataAsOf(
   const instants = [edition.ingestedAt(seen), ...reported].filter((instant) => instant !== null);
   if (instants.length > 0) return Math.max(...instants);
   return edition.ingestedAt(edition.datesBetween(first, last)) ?? edition.ingestedAt(edition.dates) ?? committed_ms;
-}
-
-function materialOf(found: readonly Signs<GroundReport>[], pixels: readonly PixelDay[]): EventMaterial[] {
-  const pixelsOf = Map.groupBy(pixels, ({ storm_date }) => storm_date);
-  return found.map(({ storm_date, reports }) => {
-    const largest = new Map<number, { readonly lat: number; readonly lon: number; readonly max_mm: number }>();
-    for (const { row, col, max_mm } of pixelsOf.get(storm_date) ?? []) {
-      const key = pixelKey(row, col);
-      const known = largest.get(key)?.max_mm ?? 0;
-      if (max_mm > known) largest.set(key, { lat: rowLat(row), lon: colLon(col), max_mm });
-    }
-    return {
-      event_date: storm_date,
-      pixels: [...largest].sort(([a], [b]) => a - b).map(([, pixel]) => pixel),
-      reports,
-    };
-  });
 }

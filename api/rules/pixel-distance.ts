@@ -64,21 +64,6 @@ export function pixelsAround({ lat, lon }: Position, radius_m: number): PixelWin
   };
 }
 
-/** Rows and columns of pixels whose centres certainly lie within a distance of a position; none where the first is after the last. */
-export function pixelsInside({ lat, lon }: Position, radius_m: number): PixelWindow {
-  // Half a side of the square in the circle, a hundredth shorter; a degree of latitude is at most 111.7 km, one of longitude
-  // longest on the side of the equator.
-  const half_m = (0.99 * radius_m) / Math.SQRT2;
-  const north_deg = half_m / 111_700;
-  const east_deg = half_m / (111_400 * Math.cos(Math.max(0, Math.abs(lat) - north_deg) * RAD_PER_DEG));
-  return {
-    row0: Math.ceil((rowLat(0) - lat - north_deg) / LATTICE.step),
-    row1: Math.floor((rowLat(0) - lat + north_deg) / LATTICE.step),
-    col0: Math.ceil((lon - east_deg - colLon(0)) / LATTICE.step),
-    col1: Math.floor((lon + east_deg - colLon(0)) / LATTICE.step),
-  };
-}
-
 /** Distances this near a bound are measured exactly, m: far more than the straight measure is off by up to 20 km. */
 const CLOSE_CALL_M = 1;
 

@@ -7,7 +7,6 @@ import {
   type Band,
   METHODOLOGY_VERSION,
   VERIFICATION_RADIUS_MI,
-  type Verdict,
   type Verification,
   type VerificationEvent,
 } from '../../schemas/resources/verification.ts';
@@ -38,7 +37,6 @@ const BAND_WEIGHTS = [1, 0.85, 0.7] as const;
 const STRONG = { size_mm: 38, detections: 3, confidence: 0.7 } as const;
 /** Smallest size, largest distance and largest time difference of a report that corroborates a detection. */
 const CORROBORATION = { size_mm: 13, distance_m: 8000, time_ms: 60 * 60_000 } as const;
-const CORROBORATED_WITHIN_M = [CORROBORATION.distance_m];
 /** Largest confidence where radars did not cover the point in more than this share of the scans. */
 const GAPS = { share: 0.25, confidence: 0.5 } as const;
 const NEAREST_REPORTS = 5;
@@ -53,19 +51,15 @@ export type PixelDay = Pick<
 /** Columns of a ground report that a verdict uses. */
 export type ReportSeen = Pick<GroundReport, 'storm_date' | 'report_id' | 'source' | 'time' | 'lat' | 'lon' | 'size_mm'>;
 
-/** A report within the radius. */
-type NearReport<Report extends ReportSeen = ReportSeen> = Report & {
-  /** Geodesic, from the point. */
-  readonly distance_m: number;
-};
-
-/** A pixel of a storm date within the radius, whose stretches are joined. */
-interface NearPixel {
+/** A pixel of a storm date with a signal, whose stretches are joined. */
+interface Signal {
   readonly row: number;
   readonly col: number;
-  /** Index of its band. */
-  readonly band: number;
   readonly max_mm: number;
+  /** From the point to the pixel's rectangle, exact enough for its band. */
+  readonly distance_m: number;
+  /** Index of its band; null beyond the radius. */
+  readonly band: number | null;
   /** Scans in which it was a detection. */
   readonly detections: number;
   /** Instants at which it certainly was one, epoch milliseconds: the first, the last, and the largest of each stretch. */
@@ -75,9 +69,10 @@ interface NearPixel {
 /** A storm date with any signal within the radius. */
 export interface Signs<Report extends ReportSeen = ReportSeen> {
   readonly storm_date: string;
-  readonly pixels: readonly NearPixel[];
-  /** By distance, then id. */
-  readonly reports: readonly NearReport<Report>[];
+  /** Those within the radius, and others read with them, from north and west. */
+  readonly pixels: readonly Signal[];
+  /** Those within the radius with their geodesic distance, by distance, then id. */
+  readonly reports: readonly (Report & { readonly distance_m: number })[];
 }
 
 /** Further input of a verdict. */
@@ -105,17 +100,16 @@ export function signsAround<Report extends ReportSeen>(
     .map((report) => ({ ...report, distance_m: 1000 * distanceKm(point, report) }))
     .filter(({ distance_m }) => distance_m <= VERIFICATION_RADIUS_M)
     .sort((a, b) => a.distance_m - b.distance_m || (a.report_id < b.report_id ? -1 : 1));
-  const signals = pixels.flatMap((pixel) => {
-    const band = pixel.max_mm < SIGNAL_MIN_MM ? null : bandAt(bandedDistanceM(point, pixel.row, pixel.col));
-    return band === null ? [] : [{ ...pixel, band }];
-  });
-  const pixelsOf = Map.groupBy(signals, ({ storm_date }) => storm_date);
+  const pixelsOf = Map.groupBy(pixels, ({ storm_date }) => storm_date);
   const reportsOf = Map.groupBy(near, ({ storm_date }) => storm_date);
-  return [...new Set([...pixelsOf.keys(), ...reportsOf.keys()])].sort().map((storm_date) => ({
-    storm_date,
-    pixels: joined(pixelsOf.get(storm_date) ?? []),
-    reports: reportsOf.get(storm_date) ?? [],
-  }));
+  return [...new Set([...pixelsOf.keys(), ...reportsOf.keys()])]
+    .sort()
+    .map((storm_date) => ({
+      storm_date,
+      pixels: signalsOf(point, pixelsOf.get(storm_date) ?? []),
+      reports: reportsOf.get(storm_date) ?? [],
+    }))
+    .filter((signs) => signs.reports.length > 0 || signs.pixels.some(({ band }) => band !== null));
 }
 
 /** Index of the band of a distance, m; a bound belongs to the nearer band; null beyond the radius. */
@@ -124,19 +118,17 @@ export function bandAt(distance_m: number): number | null {
   return band < 0 ? null : band;
 }
 
-/** Distance from a point to a pixel's rectangle, m, exact enough for its band. */
-export function bandedDistanceM(point: Position, row: number, col: number): number {
-  return boundedDistanceM(point, row, col, BANDS_M);
-}
-
-/** Pixels whose rows of several stretches are added up. */
-function joined(rows: readonly (PixelDay & { readonly band: number })[]): NearPixel[] {
-  return [...Map.groupBy(rows, ({ row, col }) => pixelKey(row, col)).values()].map((stretches) => {
-    const { row, col, band } = stretches[0] as (typeof rows)[number];
+/** Pixels of a storm date with a signal; the rows of several stretches are added up. */
+function signalsOf(point: Position, rows: readonly PixelDay[]): Signal[] {
+  const byPixel = Map.groupBy(
+    rows.filter(({ max_mm }) => max_mm >= SIGNAL_MIN_MM),
+    ({ row, col }) => pixelKey(row, col),
+  );
+  const signals = Array.from(byPixel.values(), (stretches) => {
+    const { row, col } = stretches[0] as PixelDay;
+    const distance_m = boundedDistanceM(point, row, col, BANDS_M);
     return {
-      row,
-      col,
-      band,
+      ...{ row, col, distance_m, band: bandAt(distance_m) },
       max_mm: Math.max(...stretches.map(({ max_mm }) => max_mm)),
       detections: stretches.reduce((sum, { detection_scans }) => sum + detection_scans, 0),
       known_times: stretches
@@ -144,6 +136,7 @@ function joined(rows: readonly (PixelDay & { readonly band: number })[]): NearPi
         .filter((time) => time !== null),
     };
   });
+  return signals.sort((a, b) => a.row - b.row || a.col - b.col);
 }
 
 /**
@@ -157,24 +150,35 @@ export function needsTimes(signs: Signs): boolean {
 /** The event of a storm date with signs. Its comparisons are of exact values; they are rounded last. */
 export function eventOf(signs: Signs, { hdqi, has_radar, gaps, times }: Circumstances): VerificationEvent {
   const { storm_date, pixels, reports } = signs;
-  const bands = BANDS.map((_, band) => bandFacts(pixels.filter((pixel) => pixel.band === band)));
+  const bands = BANDS.map((_, band) => {
+    const here = pixels.filter((pixel) => pixel.band === band);
+    return {
+      max_mm: Math.max(0, ...here.map(({ max_mm }) => max_mm)),
+      detections: here.reduce((sum, { detections }) => sum + detections, 0),
+      has_report: reports.some(({ distance_m }) => bandAt(distance_m) === band),
+    };
+  });
+  type BandFacts = (typeof bands)[number];
+  const large = bands.findIndex(({ max_mm }) => max_mm >= BAND_MIN_MM);
+  const nearestWith = (isSignal: (facts: BandFacts) => boolean) => (large < 0 ? bands.findIndex(isSignal) : large);
   const corroborated = isCorroborated(signs, times);
   const hasGaps = gaps !== null && gaps.uncovered > GAPS.share * gaps.scans;
   const evidence = {
     size_mm: Math.max(...bands.map(({ max_mm }, band) => max_mm * (BAND_WEIGHTS[band] as number))),
-    n_detections: bands[nearestWith(bands, ({ max_mm }) => max_mm > 0)]?.detections ?? 0,
-    corroborated,
-    hdqi,
+    n_detections: bands[nearestWith(({ max_mm }) => max_mm > 0)]?.detections ?? 0,
+    ...{ corroborated, hdqi },
   };
   const ml_confidence = Math.min(pointConfidence(evidence), hasGaps ? GAPS.confidence : 1);
-  const hasReport = BANDS.map((_, band) => reports.some(({ distance_m }) => bandAt(distance_m) === band));
   const max_mm = Math.max(...bands.map((band) => band.max_mm));
   const n_detections = bands.reduce((sum, { detections }) => sum + detections, 0);
-  const detected = pixels.filter(({ detections }) => detections > 0).flatMap(({ known_times }) => known_times);
+  const detected = detectedIn(signs).flatMap(({ known_times }) => known_times);
+  const [nearest] = bands as [BandFacts];
+  const isStrong =
+    nearest.max_mm >= STRONG.size_mm && nearest.detections >= STRONG.detections && ml_confidence >= STRONG.confidence;
   return {
     event_date: storm_date,
-    verdict: verdictOf({ bands, corroborated, ml_confidence, hasReport: reports.length > 0 }),
-    band: BANDS[nearestWith(bands, (facts, band) => facts.max_mm > 0 || hasReport[band] === true)] as Band,
+    verdict: corroborated || isStrong ? 'hit' : reports.length > 0 || n_detections > 0 ? 'marginal' : 'miss',
+    band: BANDS[nearestWith((facts) => facts.max_mm > 0 || facts.has_report)] as Band,
     max_size_mm: max_mm === 0 ? null : rounded(max_mm, 1),
     ml_confidence: rounded(ml_confidence, 3),
     n_detections,
@@ -196,59 +200,30 @@ export function eventOf(signs: Signs, { hdqi, has_radar, gaps, times }: Circumst
   };
 }
 
-interface BandFacts {
-  /** Largest MESH, 0 without any. */
-  readonly max_mm: number;
-  /** Pixels times scans. */
-  readonly detections: number;
-}
-
-function bandFacts(pixels: readonly NearPixel[]): BandFacts {
-  return {
-    max_mm: pixels.reduce((most, { max_mm }) => Math.max(most, max_mm), 0),
-    detections: pixels.reduce((sum, { detections }) => sum + detections, 0),
-  };
-}
-
-/** Index of the nearest band with hail of 19 mm or more, else of the nearest with a signal; -1 without any. */
-function nearestWith(bands: readonly BandFacts[], isSignal: (facts: BandFacts, band: number) => boolean): number {
-  const large = bands.findIndex(({ max_mm }) => max_mm >= BAND_MIN_MM);
-  return large < 0 ? bands.findIndex(isSignal) : large;
-}
-
-function verdictOf(found: {
-  readonly bands: readonly BandFacts[];
-  readonly corroborated: boolean;
-  readonly ml_confidence: number;
-  readonly hasReport: boolean;
-}): Verdict {
-  const { bands, corroborated, ml_confidence, hasReport } = found;
-  const [nearest] = bands as [BandFacts];
-  const isStrong =
-    nearest.max_mm >= STRONG.size_mm && nearest.detections >= STRONG.detections && ml_confidence >= STRONG.confidence;
-  if (corroborated || isStrong) return 'hit';
-  return hasReport || bands.some(({ detections }) => detections > 0) ? 'marginal' : 'miss';
+/** Pixels within the radius with a detection. */
+function detectedIn({ pixels }: Signs): readonly Signal[] {
+  return pixels.filter(({ band, detections }) => band !== null && detections > 0);
 }
 
 /**
  * Whether a report of 13 mm or more lies within 8 km and 60 minutes of a detection within the radius. `times` are those of all
  * detections; null: only those of the day maxima; `throughout`: as if every pixel were a detection from its first to its last.
  */
-function isCorroborated({ pixels, reports }: Signs, times: Circumstances['times'] | 'throughout'): boolean {
-  const detected = pixels.filter(({ detections }) => detections > 0);
-  return reports
+function isCorroborated(signs: Signs, times: Circumstances['times'] | 'throughout'): boolean {
+  const detected = detectedIn(signs);
+  return signs.reports
     .filter(({ size_mm }) => size_mm >= CORROBORATION.size_mm)
     .some((report) =>
       detected.some(
         (pixel) =>
           isSeenAround(pixel, report.time, times) &&
-          boundedDistanceM(report, pixel.row, pixel.col, CORROBORATED_WITHIN_M) <= CORROBORATION.distance_m,
+          boundedDistanceM(report, pixel.row, pixel.col, [CORROBORATION.distance_m]) <= CORROBORATION.distance_m,
       ),
     );
 }
 
 function isSeenAround(
-  { row, col, known_times }: NearPixel,
+  { row, col, known_times }: Signal,
   time_ms: number,
   times: Circumstances['times'] | 'throughout',
 ): boolean {

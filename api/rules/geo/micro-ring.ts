@@ -71,15 +71,10 @@ export function counterClockwise(ring: MicroRing): MicroRing {
 }
 
 /** A westernmost, southernmost, easternmost and northernmost vertex, the first of equals. */
-export function outermost({ x, y }: Readonly<Record<'x' | 'y', ArrayLike<number>>>): [number, number, number, number] {
-  const found: [number, number, number, number] = [0, 0, 0, 0];
-  for (let i = 1; i < x.length; i++) {
-    if (x[i] < x[found[0]]) found[0] = i;
-    if (y[i] < y[found[1]]) found[1] = i;
-    if (x[i] > x[found[2]]) found[2] = i;
-    if (y[i] > y[found[3]]) found[3] = i;
-  }
-  return found;
+export function outermost(vertices: readonly Readonly<Record<'x' | 'y', number>>[]): number[] {
+  const first = (value: (vertex: (typeof vertices)[number]) => number) =>
+    vertices.reduce((least, vertex, i) => (value(vertex) < value(vertices[least] as typeof vertex) ? i : least), 0);
+  return [first(({ x }) => x), first(({ y }) => y), first(({ x }) => -x), first(({ y }) => -y)];
 }
 
 /** Index of the edges by their boxes; edge e leads from vertex e to the next. */

@@ -16,7 +16,7 @@ export function thinRing(ring: MicroRing, most: number): MicroRing {
   if (count <= most) return ring;
   const before = Int32Array.from(x, (_, i) => (i + count - 1) % count);
   const after = Int32Array.from(x, (_, i) => (i + 1) % count);
-  const fixed = outermost(ring);
+  const fixed = outermost(Array.from(x, (lon, i) => ({ x: lon, y: y[i] })));
   const gone = new Uint8Array(count);
   let indexed = count;
   let vertexInside = vertexFinder(ring, gone);
@@ -42,9 +42,7 @@ export function thinRing(ring: MicroRing, most: number): MicroRing {
     const [a, c] = [before[vertex], after[vertex]];
     const inside = vertexInside(a, vertex, c);
     if (inside !== undefined) {
-      const others = blocked.get(inside);
-      if (others === undefined) blocked.set(inside, [vertex]);
-      else others.push(vertex);
+      blocked.set(inside, [...(blocked.get(inside) ?? []), vertex]);
       continue;
     }
     gone[vertex] = 1;

@@ -7,7 +7,7 @@ import { reportPdf } from '../../../api/pdf/report-pdf.ts';
 import { headline } from '../../../api/pdf/sentences.ts';
 import { GLYPHS, printable } from '../../../api/pdf/text.ts';
 import { destination } from '../../../schemas/geo/distance.ts';
-import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
+import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { addDays } from '../../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../../schemas/units.ts';
@@ -19,6 +19,7 @@ import {
   REPORT_POINT,
   reportAt,
   reportMaterial,
+  reportPixel,
   verdictOf,
 } from '../../support/data/report-material.ts';
 
@@ -391,11 +392,7 @@ test('whatever number of events and reports, no page holds a few lines only, and
 
 /** A pixel so many rows north of the one over the point. */
 function pixel(rows_north: number, max_mm: number): ReportPixel {
-  return {
-    lat: rowLat(latRow(REPORT_POINT.lat) - rows_north),
-    lon: colLon(lonCol(REPORT_POINT.lon)),
-    max_mm,
-  };
+  return reportPixel(latRow(REPORT_POINT.lat) - rows_north, lonCol(REPORT_POINT.lon), max_mm);
 }
 
 /** Storm dates from May 1 on. */
@@ -447,12 +444,12 @@ for (const [what, found, dates_without_data, expected] of [
 test('sizes by distance: a pixel counts in the ring of its nearest point, the one over the location in the first, too', (t) => {
   const found = days({ pixels: [pixel(0, 12), pixel(1, 20), pixel(3, 31), pixel(6, 44), pixel(9, 90)] });
   const [row] = reportEvents(reportMaterial(MAY, found));
-  t.is(row?.overhead?.max_mm, 12);
+  t.is(row?.overhead_mm, 12);
   t.deepEqual(row?.rings_mm, [20, 31, 44]);
   const largest_km = (row?.largest_m ?? 0) / 1000;
   t.true(largest_km > 5.5 && largest_km < 6.7, `${largest_km}`);
   const [quiet] = reportEvents(reportMaterial(MAY, days({ pixels: [pixel(3, 31)] })));
-  t.is(quiet?.overhead, null);
+  t.is(quiet?.overhead_mm, null);
   t.deepEqual(quiet?.rings_mm, [null, 31, null]);
 });
 

@@ -209,10 +209,7 @@ for (const [state, root] of [
           t.is(verdict, corroborated || (could_be_strong && ml_confidence >= 0.7) ? 'hit' : weak);
           verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
         }
-        t.deepEqual(
-          events.map(({ event_date }) => event_date),
-          verification.events.map(({ event_date }) => event_date),
-        );
+        t.is(events.length, verification.events.length);
       }
       for (const verdict of VERDICTS) t.true((verdicts.get(verdict) ?? 0) >= 2, `${verdict} ${[...verdicts]}`);
     });
@@ -244,12 +241,12 @@ test('beside the answer come the pixels around the radius, every report in it wi
       [dates_without_data.length, dates_without_data[0], dates_without_data.at(-1)],
       [30, RANGE.date_start, '2026-04-30'],
     );
-    const event = events.find(({ event_date }) => event_date === largest.date);
+    const event = events[verification.events.findIndex(({ event_date }) => event_date === largest.date)];
     const inside = new Map<string, number>();
     for (const { date, lat, lon, mm } of seen)
       if (date === largest.date && toPixel(point, { lat, lon }) <= 10)
         inside.set(`${lat} ${lon}`, Math.max(mm, inside.get(`${lat} ${lon}`) ?? 0));
-    const drawn = new Map(event?.pixels.map(({ lat, lon, max_mm }) => [`${lat} ${lon}`, max_mm]));
+    const drawn = new Map(event?.pixels.map(({ row, col, max_mm }) => [`${rowLat(row)} ${colLon(col)}`, max_mm]));
     for (const [place, mm] of inside) t.is(drawn.get(place) ?? 0, mm, place);
     t.is(drawn.size, event?.pixels.length ?? 0, 'each pixel once');
     const told = reports.filter((row) => row.date === largest.date && distanceKm(point, row) <= 5 * MILE_KM);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonical } from '../../../api/http/reply.ts';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from '../../../api/pdf/report-material.ts';
+import { pixelDistanceM } from '../../../api/rules/pixel-distance.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { MixedProvenance } from '../../../schemas/provenance.ts';
@@ -12,6 +13,11 @@ export const REPORT_POINT = { lat: 39.11423, lon: -94.62752 };
 const GENERATED_MS = Date.parse('2026-11-02T14:05:00Z');
 const DESCRIPTION =
   'Storm date by storm date, MESH (maximum estimated size of hail) of NOAA MRMS within 5 miles of the point is compared with reports of hail on the ground. A detection is a pixel of 10 mm or more in one scan; a signal is 5 mm or more, or a report. Hit: a detection that a report of 13 mm or more corroborates (within 5 miles, 60 minutes and 8 km of a detection), or 38 mm or more within a mile in three detections with a confidence of 0.70 and more. Marginal: any other detection, or a report without radar. Miss: neither.';
+
+/** A pixel with its distance from the point. */
+export function reportPixel(row: number, col: number, max_mm: number): ReportPixel {
+  return { row, col, max_mm, distance_m: pixelDistanceM(REPORT_POINT, row, col) };
+}
 
 /** Pixels of a storm core that passes at a bearing and distance: the size falls off with the distance from it, to `floor_mm`. */
 function stormPixels(
@@ -38,7 +44,7 @@ function stormPixels(
       const wobble = 1 + 0.12 * Math.sin(r * 1.7 + c * 0.9);
       const falloff = Math.exp(-((along_km / (3 * core.width_km)) ** 2) - (across_km / core.width_km) ** 2);
       const max_mm = Math.max(floor_mm, Math.round(10 * core.peak_mm * wobble * falloff) / 10);
-      if (max_mm >= 5) pixels.push({ lat, lon, max_mm });
+      if (max_mm >= 5) pixels.push(reportPixel(r, c, max_mm));
     }
   return pixels;
 }
@@ -136,8 +142,7 @@ export function reportMaterial(
     data_source,
     data_as_of: data_source === null ? null : '2026-10-30T08:12:00Z',
   };
-  const materials: EventMaterial[] = events.map(({ event, pixels, reports }) => ({
-    event_date: event.event_date,
+  const materials: EventMaterial[] = events.map(({ pixels, reports }) => ({
     pixels,
     reports: [...reports].sort((a, b) => a.distance_m - b.distance_m),
   }));
