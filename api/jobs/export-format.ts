@@ -9,8 +9,6 @@ import type { ExportRows } from './export-rows.ts';
 interface ExportFile {
   readonly params: ExportParams;
   readonly rows: ExportRows;
-  /** Storm dates asked for of which nothing was taken in. */
-  readonly dates_without_data: readonly string[];
   /** Absolute. */
   readonly path: string;
 }
@@ -120,7 +118,7 @@ function isPoint({ dataset }: ExportParams): boolean {
 }
 
 /** What a file says of itself where its format has a place for it. */
-function facts({ params, rows, dates_without_data }: ExportFile) {
+function facts({ params, rows }: ExportFile) {
   const { dataset, date_start, date_end, bbox, state } = params;
   return {
     dataset,
@@ -129,7 +127,7 @@ function facts({ params, rows, dates_without_data }: ExportFile) {
     data_as_of: rows.data_as_of_ms === null ? null : timestamp(rows.data_as_of_ms),
     row_count: rows.row_count,
     truncated: rows.truncated,
-    dates_without_data,
+    dates_without_data: rows.dates_without_data,
     note: rows.note,
   };
 }

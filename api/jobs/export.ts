@@ -1,27 +1,13 @@
 import { rm } from 'node:fs/promises';
-import {
-  type Dataset,
-  EXPORT_ROW_CAPS,
-  type ExportParams,
-  type ExportSummary,
-} from '../../schemas/resources/export-job.ts';
+import { EXPORT_ROW_CAPS, type ExportParams, type ExportSummary } from '../../schemas/resources/export-job.ts';
 import { utcDate } from '../../schemas/time.ts';
 import type { Edition } from '../published/catalog.ts';
 import { JOBS, openFilesEngine } from '../published/duckdb.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
-import { detectionRows } from './export-detections.ts';
 import { copyStatement, FILE_KINDS } from './export-format.ts';
-import { reportRows } from './export-reports.ts';
-import type { RowsOf } from './export-rows.ts';
-import { swathRows } from './export-swaths.ts';
+import { ROWS_OF } from './export-rows.ts';
 import type { MadeFile, MakeFile } from './kinds.ts';
-
-const ROWS_OF: Readonly<Record<Dataset, RowsOf>> = {
-  detections: detectionRows,
-  swaths: swathRows,
-  reports: reportRows,
-};
 
 /** Clips the request: bbox to CONUS, a range that reaches ahead to today (UTC). */
 export function servedParams(asked: ExportParams, now_ms: number): ExportParams {
@@ -51,16 +37,15 @@ export async function writeExport(
   signal.throwIfAborted();
   const { dataset, date_start, date_end, format } = params;
   const question = { edition, first: date_start, last: date_end, region: regionOf(params) };
-  const { files, rows: rowsOf, datesWithoutData } = ROWS_OF[dataset];
+  const { files, rows: rowsOf } = ROWS_OF[dataset];
   const spill_folder = `${path}.spill`;
   const engine = await openFilesEngine([...files(question), path], JOBS, spill_folder);
   const stop = () => void engine.close();
   signal.addEventListener('abort', stop);
   try {
     signal.throwIfAborted();
-    const dates_without_data = await datesWithoutData(engine, question);
     const rows = await rowsOf(engine, question, cap);
-    await engine.rows(copyStatement({ params, rows, dates_without_data, path }), rows.parameters);
+    await engine.rows(copyStatement({ params, rows, path }), rows.parameters);
     const { row_count, truncated, data_as_of_ms, data_source } = rows;
     const { extension, media_type } = FILE_KINDS[format];
     return {

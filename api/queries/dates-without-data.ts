@@ -55,17 +55,6 @@ export async function collectedDates(
   };
 }
 
-/** The dates among them for which no source was collected, ascending. */
-export async function datesWithoutReports(
-  engine: Queries,
-  edition: Pick<Edition, 'collection'>,
-  first: string,
-  last: string,
-): Promise<readonly string[]> {
-  // At which hour a date begins matters to those that were collected in part alone.
-  return (await collectedDates(engine, edition, first, last, 0)).dates_without_reports;
-}
-
 /** Times of a span for which no source was collected, ascending. */
 function uncollected(rows: readonly CollectedReports[], { from_ms, to_ms }: Span): ReportGap[] {
   const gaps: ReportGap[] = [];

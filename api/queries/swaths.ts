@@ -1,6 +1,6 @@
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import type { Edition } from '../published/catalog.ts';
-import type { Engine, Queries } from '../published/duckdb.ts';
+import type { Queries } from '../published/duckdb.ts';
 import { onThread } from '../published/thread.ts';
 import type { Region } from '../rules/region.ts';
 import { type Drawing, type DrawnTier, type MaximumPixels, tierBounds } from '../rules/swath-tiers.ts';
@@ -31,7 +31,7 @@ export interface SwathAnswer extends DetectionCounts {
 export const SWATH_TABLES = ['day-max', 'detections'] as const;
 
 /** Footprint and detections of a storm date in a region. */
-export async function swathOf(engine: Engine, edition: Edition, question: SwathQuestion): Promise<SwathAnswer> {
+export async function swathOf(engine: Queries, edition: Edition, question: SwathQuestion): Promise<SwathAnswer> {
   const { date, region, min_size_mm, simplify_m } = question;
   const { window, runs, bbox } = region;
   if (window === null) return { tiers: [], ...NO_DETECTIONS };
