@@ -141,7 +141,8 @@ const SWATH_TYPES = Object.fromEntries([
   ...columns(EXPORT_TABLES.swaths).map(({ name, type }) => [name, type === 'GEOMETRY' ? 'VARCHAR' : type] as const),
   ['rings', 'VARCHAR'] as const,
 ]);
-const SWATHS_SQL = `SELECT unnest(swath) FROM (SELECT unnest(from_json($1::VARCHAR, '${JSON.stringify([SWATH_TYPES])}')) AS swath)`;
+const SWATHS_SQL = `SELECT * FROM (
+  SELECT unnest(from_json($1::VARCHAR, '${JSON.stringify([SWATH_TYPES])}'), recursive := true))`;
 
 /** A row for each storm date and size tier of a region: the convex hull of its footprint, and the figures of /v1/hail/swaths from the bound of the tier on. */
 async function swathRows(queries: Queries, question: RowsQuestion): Promise<ExportRows> {

@@ -6,8 +6,7 @@ import { BANDS_MI } from '../../schemas/resources/verification.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
 import { INK, WARNING } from './blocks.ts';
-import type { ReportEvent } from './report-events.ts';
-import type { ReportPixel } from './report-material.ts';
+import type { ReportEvent, ReportPixel } from './report-material.ts';
 import type { NotRealMark } from './sentences.ts';
 import { textWidth } from './text.ts';
 

@@ -17,8 +17,7 @@ import {
   WARNING,
 } from './blocks.ts';
 import { eventMap, MAP_SIDE } from './event-map.ts';
-import { isHail, MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
-import type { ReportMaterial } from './report-material.ts';
+import { isHail, MAPS_MAX, type ReportEvent, reportEvents, type ReportMaterial } from './report-material.ts';
 import {
   countsSentence,
   eventCount,

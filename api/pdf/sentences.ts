@@ -10,9 +10,8 @@ import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { daysBetween, stormDateStart } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { OFF_LATTICE } from '../rules/detection-quality.ts';
-import { localTimeAt } from '../rules/local-time.ts';
-import type { ReportEvent } from './report-events.ts';
-import type { ReportedHail, ReportLabels, ReportMaterial } from './report-material.ts';
+import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
+import type { ReportEvent, ReportLabels, ReportMaterial, ReportedHail } from './report-material.ts';
 import { isTransliterated, printable } from './text.ts';
 import {
   clockTime,
@@ -34,26 +33,21 @@ import {
   sizeName,
 } from './words.ts';
 
-/** Marks of data that are not all observed: on a band of every page, on every map, in every summary. */
-export interface NotRealMark {
-  readonly band: string;
-  readonly map: string;
-  readonly lead: string;
-  /** In the title of the file. */
-  readonly title: string;
-  /** After the name of every source. */
-  readonly aside: string;
-}
-
-/** The mark of every page; none for observed data. */
-export const NOT_REAL: Readonly<Record<MixedProvenance, NotRealMark | null>> = {
+/** Marks of data that are not all observed; null for observed data. */
+export const NOT_REAL = {
   observed: null,
   simulated: {
+    /** On every page, above and below. */
     band: 'SIMULATED DATA - NOT REAL WEATHER',
     map: 'SIMULATED',
+    /** Before the first sentence of the summary. */
     lead: 'Simulated data:',
+    /** In the title of the file. */
     title: 'simulated data, not real weather',
+    /** After the name of every source. */
     aside: ' (simulated)',
+    sources:
+      'The data are simulated by a computer program for tests and demonstrations. They are not real weather and prove nothing about this place.',
   },
   mixed: {
     band: 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER',
@@ -61,8 +55,11 @@ export const NOT_REAL: Readonly<Record<MixedProvenance, NotRealMark | null>> = {
     lead: 'Partly simulated data:',
     title: 'partly simulated data, not all of this is real weather',
     aside: ' (may be simulated)',
+    sources:
+      'Some storm dates hold MESH of NOAA MRMS (Multi-Radar Multi-Sensor), others data simulated by a computer program, which are not real weather. This document must not be used as evidence.',
   },
-};
+} as const satisfies Record<MixedProvenance, object | null>;
+export type NotRealMark = NonNullable<(typeof NOT_REAL)[MixedProvenance]>;
 
 /** Source of the radar data, in a line. */
 const SOURCE_WORDS: Readonly<Record<MixedProvenance, string>> = {
@@ -228,35 +225,39 @@ export function radarGapSentences({ verification, radar_source }: ReportMaterial
       : ['No radar data are published for these storm dates: the verdicts rest on ground reports alone.'];
   const unseen = dates_seen_in_part.filter(({ share }) => share === 0).map(({ date }) => date);
   const in_part = dates_seen_in_part.filter(({ share }) => share > 0);
-  const kinds: readonly [string[], (dates: string) => string][] = [
-    [
+  return [
+    ...onDates(
       dates_without_data,
-      (dates) =>
-        `No radar data are published for ${dates} of the range, and nothing can be said about what radar saw on ${thisOrThese(dates_without_data)}: ${datesInWords(dates_without_data)}.`,
-    ],
-    [
+      (count, these) =>
+        `No radar data are published for ${count} of the range, and nothing can be said about what radar saw on ${these}`,
+    ),
+    ...onDates(
       unseen,
-      (dates) =>
-        `No scan saw the location on ${dates}, and nothing can be said about what radar would have shown there: ${datesInWords(unseen)}.`,
-    ],
-    [
+      (count) =>
+        `No scan saw the location on ${count}, and nothing can be said about what radar would have shown there`,
+    ),
+    ...onDates(
       in_part.map(({ date }) => date),
-      (dates) =>
-        `Radar saw the location only in part on ${dates}, and nothing can be said about the rest of ${thisOrThese(in_part)}: ${withGaps(in_part, seenInPartInWords)}.`,
-    ],
-    [
+      (count, these) =>
+        `Radar saw the location only in part on ${count}, and nothing can be said about the rest of ${these}`,
+      withGaps(in_part, seenInPartInWords),
+    ),
+    ...onDates(
       dates_with_unknown_scans,
-      (dates) =>
-        `Of ${dates} only the sum of the whole day is published, and when radar looked at the location is not known: ${datesInWords(dates_with_unknown_scans)}.`,
-    ],
+      (count) =>
+        `Of ${count} only the sum of the whole day is published, and when radar looked at the location is not known`,
+    ),
   ];
-  return kinds.flatMap(([dates, sentence]) =>
-    dates.length === 0 ? [] : [sentence(counted(dates.length, 'storm date'))],
-  );
 }
 
-function thisOrThese({ length }: readonly unknown[]): string {
-  return length === 1 ? 'this date' : 'these dates';
+/** A sentence on some storm dates that lists them at its end; none without dates. */
+function onDates(
+  dates: readonly string[],
+  sentence: (count: string, these: string) => string,
+  listed = datesInWords(dates),
+): string[] {
+  const these = dates.length === 1 ? 'this date' : 'these dates';
+  return dates.length === 0 ? [] : [`${sentence(counted(dates.length, 'storm date'), these)}: ${listed}.`];
 }
 
 /** Dates with their gaps; of many dates the dates alone. */
@@ -281,16 +282,16 @@ export function reportGapSentences(material: ReportMaterial): string[] {
     ];
   const in_part = verification.report_gaps.dates_collected_in_part;
   return [
-    ...(in_part.length === 0
-      ? []
-      : [
-          `Ground reports of ${counted(in_part.length, 'storm date')} were collected in part, and that none is listed for the rest says nothing: ${withGaps(in_part, reportGapsInWords)}.`,
-        ]),
-    ...(dates_without_reports.length === 0
-      ? []
-      : [
-          `No ground reports of ${counted(dates_without_reports.length, 'storm date')} of the range were collected, and that none is listed for ${thisOrThese(dates_without_reports)} says nothing: ${datesInWords(dates_without_reports)}.`,
-        ]),
+    ...onDates(
+      in_part.map(({ date }) => date),
+      (count) => `Ground reports of ${count} were collected in part, and that none is listed for the rest says nothing`,
+      withGaps(in_part, reportGapsInWords),
+    ),
+    ...onDates(
+      dates_without_reports,
+      (count, these) =>
+        `No ground reports of ${count} of the range were collected, and that none is listed for ${these} says nothing`,
+    ),
   ];
 }
 
@@ -343,8 +344,12 @@ function spanInWords({ event, local }: ReportEvent): string {
   if (first_detected === null || last_detected === null) return '';
   const [first_ms, last_ms] = [Date.parse(first_detected), Date.parse(last_detected)];
   const [first, last] = [clockTime(first_ms, event_date), clockTime(last_ms, event_date)];
-  const here = local === null ? '' : ` (${localSpan(local, first_ms, last_ms)})`;
-  return `${first === last ? ` at ${first}` : ` from ${first} to ${last}`} UTC${here}`;
+  return `${first === last ? ` at ${first}` : ` from ${first} to ${last}`} UTC${inLocalTime(local, first_ms, last_ms)}`;
+}
+
+/** ` (May 1, 3:12 p.m. to 4:04 p.m. CDT)`; empty without a time zone. */
+function inLocalTime(local: LocalTime | null, first_ms: number, last_ms = first_ms): string {
+  return local === null ? '' : ` (${localSpan(local, first_ms, last_ms)})`;
 }
 
 function reportSentences(row: ReportEvent): string[] {
@@ -367,8 +372,7 @@ function reportSentences(row: ReportEvent): string[] {
 }
 
 function reportInWords({ size_mm, distance_m, time }: ReportedHail, { event, local }: ReportEvent): string {
-  const here = local === null ? '' : ` (${localSpan(local, time, time)})`;
-  return `${sizeInWords(size_mm)}, ${awayInWords(distance_m)}, at ${clockTime(time, event.event_date)} UTC${here}`;
+  return `${sizeInWords(size_mm)}, ${awayInWords(distance_m)}, at ${clockTime(time, event.event_date)} UTC${inLocalTime(local, time)}`;
 }
 
 function verdictSentence({ event }: ReportEvent): string {
@@ -405,22 +409,14 @@ export function methodSentence(material: ReportMaterial): string {
 
 function sourceSentence(material: ReportMaterial): string {
   const { data_source, radar_source } = material;
+  const mark = data_source === null ? null : NOT_REAL[data_source];
+  if (mark !== null) return mark.sources;
   const radar =
     radar_source === null
       ? 'No radar data are published for these dates.'
       : 'Radar data: MESH of NOAA MRMS (Multi-Radar Multi-Sensor).';
-  switch (data_source) {
-    case 'observed':
-      return hasCollectedReports(material)
-        ? `${radar} Ground reports: Storm Prediction Center, National Weather Service.`
-        : radar;
-    case 'simulated':
-      return 'The data are simulated by a computer program for tests and demonstrations. They are not real weather and prove nothing about this place.';
-    case 'mixed':
-      return 'Some storm dates hold MESH of NOAA MRMS (Multi-Radar Multi-Sensor), others data simulated by a computer program, which are not real weather. This document must not be used as evidence.';
-    case null:
-      return radar;
-  }
+  const has_reports = data_source !== null && hasCollectedReports(material);
+  return `${radar}${has_reports ? ' Ground reports: Storm Prediction Center, National Weather Service.' : ''}`;
 }
 
 /** How well radar sees the place. */

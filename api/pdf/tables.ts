@@ -2,8 +2,7 @@ import type { Alignment, Content, ContentText, CustomTableLayout, TableCell } fr
 import { BANDS_MI, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import type { LocalTime } from '../rules/local-time.ts';
 import { INK, paragraph, RULE, verdictMark } from './blocks.ts';
-import type { ReportEvent } from './report-events.ts';
-import type { ReportedHail } from './report-material.ts';
+import type { ReportEvent, ReportedHail } from './report-material.ts';
 import { printable } from './text.ts';
 import {
   clockTime,

@@ -29,55 +29,44 @@ interface PlaceInScan {
   readonly covered_blocks: number | null;
 }
 
-/** Changes to the alerts of a place. */
+/** Change to the alerts of a place. */
 type Step =
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'open' }
+  | { readonly kind: 'nothing' | 'open' | 'close' }
   | { readonly kind: 'keep'; readonly last_seen_ms: number; readonly max_size_mm: number; readonly newer: boolean }
-  | { readonly kind: 'resolve'; readonly resolved_ms: number }
-  | { readonly kind: 'close' };
+  | { readonly kind: 'resolve'; readonly resolved_ms: number };
 
 const NOTHING: Step = { kind: 'nothing' };
 
 /**
- * Changes that a scan makes to the alerts of a place, given in any order. They follow from the alerts and the scan alone, so the
- * same scan again changes nothing.
+ * Change that a scan makes to the alerts of a place, given in any order. It follows from the alerts and the scan
+ * alone, so the same scan again changes nothing: scans may come twice, or late.
  *
  * Hail opens an alert, unless it belongs to an existing one: an open one, or a resolved one that began at most half an hour after
  * the scan. Half an hour after the last detection, a scan without hail resolves the alert if it covers as much of the place as
  * the scan of the last detection did: a radar that failed sees no hail either. Without such a scan the alert stays open.
  * An alert whose subscription or area raises alerts no more is closed without an event.
  */
-export function nextStep(scan: PlaceInScan, episodes: readonly Episode[]): Step {
+export function nextStep({ scan_ms, on_time, asked, hail_mm, covered_blocks }: PlaceInScan, episodes: readonly Episode[]): Step {
   const open = episodes.find(({ status }) => status === 'open');
-  if (!scan.asked) return open === undefined ? NOTHING : { kind: 'close' };
-  if (scan.hail_mm !== null) {
-    if (open !== undefined) return kept(open, scan.scan_ms, scan.hail_mm);
-    return scan.on_time && !episodes.some((episode) => holds(episode, scan.scan_ms)) ? { kind: 'open' } : NOTHING;
+  if (open === undefined) {
+    const isHeld = episodes.some((episode) => holds(episode, scan_ms));
+    return asked && hail_mm !== null && on_time && !isHeld ? { kind: 'open' } : NOTHING;
   }
-  if (open === undefined) return NOTHING;
-  const resolved_ms = open.last_seen_ms + CLEAR_AFTER_MS;
-  return scan.scan_ms >= resolved_ms && coversAsMuch(scan, open) ? { kind: 'resolve', resolved_ms } : NOTHING;
-}
-
-/** Adds hail of a scan to an open alert. A scan that was counted before changes nothing: scans may come twice, or late. */
-function kept({ last_seen_ms, max_size_mm }: Episode, scan_ms: number, hail_mm: number): Step {
+  if (!asked) return { kind: 'close' };
+  const { last_seen_ms, max_size_mm } = open;
+  if (hail_mm === null) {
+    const resolved_ms = last_seen_ms + CLEAR_AFTER_MS;
+    const isCovered = covered_blocks !== null && covered_blocks >= Math.max(1, open.covered_blocks ?? 1);
+    return scan_ms >= resolved_ms && isCovered ? { kind: 'resolve', resolved_ms } : NOTHING;
+  }
   const newer = scan_ms > last_seen_ms;
   if (!newer && hail_mm <= max_size_mm) return NOTHING;
-  return {
-    kind: 'keep',
-    last_seen_ms: Math.max(last_seen_ms, scan_ms),
-    max_size_mm: Math.max(max_size_mm, hail_mm),
-    newer,
-  };
+  const largest = { last_seen_ms: Math.max(last_seen_ms, scan_ms), max_size_mm: Math.max(max_size_mm, hail_mm) };
+  return { kind: 'keep', ...largest, newer };
 }
 
 /** True when hail of a scan belongs to an alert that was resolved: a late scan does not raise it again. */
 function holds({ status, triggered_ms, last_seen_ms }: Episode, scan_ms: number): boolean {
   if (status !== 'resolved') return false;
   return scan_ms > triggered_ms - CLEAR_AFTER_MS && scan_ms < last_seen_ms + CLEAR_AFTER_MS;
-}
-
-function coversAsMuch({ covered_blocks }: PlaceInScan, open: Episode): boolean {
-  return covered_blocks !== null && covered_blocks >= Math.max(1, open.covered_blocks ?? 1);
 }

@@ -1,5 +1,4 @@
 import type { Warning } from '../../schemas/tables/feeds.ts';
-import { lowerBound } from './lower-bound.ts';
 
 /** Messages of one event follow each other within hours; event numbers start again every year. */
 const SAME_EVENT_MS = 2 * 86_400_000;
@@ -78,27 +77,10 @@ function successorsOf(messages: readonly WarningMessage[]): (message: WarningMes
   for (const { warning_id, replaces, issued_at } of messages)
     for (const id of replaces.split(' '))
       if (id !== warning_id) named.set(id, Math.min(issued_at, named.get(id) ?? Number.POSITIVE_INFINITY));
-  const times = timesOfEvents(messages);
-  return ({ warning_id, vtec_event, issued_at }) =>
-    Math.min(
-      named.get(warning_id) ?? Number.POSITIVE_INFINITY,
-      vtec_event === null ? Number.POSITIVE_INFINITY : firstAfter(times.get(vtec_event), issued_at),
-    );
-}
-
-/** Times of the messages of each event, ascending. */
-function timesOfEvents(messages: readonly WarningMessage[]): Map<string, Float64Array> {
-  const events = Map.groupBy(
-    messages.filter(({ vtec_event }) => vtec_event !== null),
-    ({ vtec_event }) => vtec_event as string,
-  );
-  return new Map(
-    [...events].map(([event, of]) => [event, Float64Array.from(of, ({ issued_at }) => issued_at).sort()] as const),
-  );
-}
-
-/** First of ascending times after an instant, as long as the event can be the same; else Infinity. */
-function firstAfter(times: Float64Array | undefined, issued_at: number): number {
-  const next = times?.[lowerBound(times, issued_at + 1)] ?? Number.POSITIVE_INFINITY;
-  return next - issued_at <= SAME_EVENT_MS ? next : Number.POSITIVE_INFINITY;
+  const events = Map.groupBy(messages, ({ vtec_event }) => vtec_event);
+  return ({ warning_id, vtec_event, issued_at }) => {
+    const others = vtec_event === null ? [] : (events.get(vtec_event) ?? []);
+    const later = others.filter((one) => one.issued_at > issued_at && one.issued_at - issued_at <= SAME_EVENT_MS);
+    return Math.min(named.get(warning_id) ?? Number.POSITIVE_INFINITY, ...later.map((one) => one.issued_at));
+  };
 }
