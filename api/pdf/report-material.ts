@@ -1,10 +1,14 @@
-import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
-import type { GroundReport } from '../../schemas/tables/feeds.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-
-import { BANDS_MI, type Verdict, type Verification, type VerificationEvent } from '../../schemas/resources/verification.ts';
-import { bandAt, type Signs } from '../rules/verification.ts';
+import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
+import {
+  BANDS_MI,
+  type Verdict,
+  type Verification,
+  type VerificationEvent,
+} from '../../schemas/resources/verification.ts';
+import type { GroundReport } from '../../schemas/tables/feeds.ts';
 import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
+import { bandAt, type Signs } from '../rules/verification.ts';
 
 /** Largest MESH of one pixel on one storm date, with the distance to its rectangle. */
 export type ReportPixel = Pick<Signs['pixels'][number], 'row' | 'col' | 'max_mm' | 'distance_m'>;

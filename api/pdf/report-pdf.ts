@@ -17,7 +17,7 @@ import {
   WARNING,
 } from './blocks.ts';
 import { eventMap, MAP_SIDE } from './event-map.ts';
-import { isHail, MAPS_MAX, type ReportEvent, reportEvents, type ReportMaterial } from './report-material.ts';
+import { isHail, MAPS_MAX, type ReportEvent, type ReportMaterial, reportEvents } from './report-material.ts';
 import {
   countsSentence,
   eventCount,

@@ -11,7 +11,7 @@ import { daysBetween, stormDateStart } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { OFF_LATTICE } from '../rules/detection-quality.ts';
 import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
-import type { ReportEvent, ReportLabels, ReportMaterial, ReportedHail } from './report-material.ts';
+import type { ReportEvent, ReportedHail, ReportLabels, ReportMaterial } from './report-material.ts';
 import { isTransliterated, printable } from './text.ts';
 import {
   clockTime,

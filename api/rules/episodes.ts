@@ -46,7 +46,10 @@ const NOTHING: Step = { kind: 'nothing' };
  * the scan of the last detection did: a radar that failed sees no hail either. Without such a scan the alert stays open.
  * An alert whose subscription or area raises alerts no more is closed without an event.
  */
-export function nextStep({ scan_ms, on_time, asked, hail_mm, covered_blocks }: PlaceInScan, episodes: readonly Episode[]): Step {
+export function nextStep(
+  { scan_ms, on_time, asked, hail_mm, covered_blocks }: PlaceInScan,
+  episodes: readonly Episode[],
+): Step {
   const open = episodes.find(({ status }) => status === 'open');
   if (open === undefined) {
     const isHeld = episodes.some((episode) => holds(episode, scan_ms));

@@ -45,7 +45,10 @@ export function largestPerDate<Rows extends PixelRows>(
   const days = Math.max(0, daysBetween(first, question.last));
   // By day since the first one: the largest size so far, and the pixels that have it.
   const size_mm = new Float64Array(days).fill(question.min_size_mm);
-  const equals = Array.from({ length: days }, (): { rows: Rows; index: number; row: number; col: number; max_time: number }[] => []);
+  const equals = Array.from(
+    { length: days },
+    (): { rows: Rows; index: number; row: number; col: number; max_time: number }[] => [],
+  );
   for (const rows of sources) {
     const { day, max_mm, max_time } = rows.columns;
     rows.inWindow(window, (index, row, col) => {

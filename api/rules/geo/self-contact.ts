@@ -29,8 +29,7 @@ function crossing(ring: MicroRing): string | null {
     const b = (a + 1) % count;
     const isContact = (c: number) => fromWest(ring, west[c], west[a]) <= 0 && meet(ring, a, c);
     const box = [Math.min(x[a], x[b]), Math.min(y[a], y[b]), Math.max(x[a], x[b]), Math.max(y[a], y[b])] as const;
-    if (tree.search(...box, isContact).length > 0)
-      return `crosses or touches itself near ${placeOf(ring, west[a])}`;
+    if (tree.search(...box, isContact).length > 0) return `crosses or touches itself near ${placeOf(ring, west[a])}`;
   }
   return null;
 }

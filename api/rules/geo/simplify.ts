@@ -105,7 +105,10 @@ function staysNear(
   const middle = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
   const perLon = METRES_PER_DEGREE * Math.cos((middle[1] * Math.PI) / 180);
   const half_m = Math.hypot((b[0] - a[0]) * perLon, (b[1] - a[1]) * METRES_PER_DEGREE) / 2;
-  const gap_m = near.reduce((least, edges) => (least === 0 ? 0 : Math.min(least, gapM(middle, edges, perLon))), Infinity);
+  const gap_m = near.reduce(
+    (least, edges) => (least === 0 ? 0 : Math.min(least, gapM(middle, edges, perLon))),
+    Infinity,
+  );
   if (gap_m + half_m <= slack_m) return true;
   if (gap_m > slack_m) return false;
   return half_m < FINEST_M || (staysNear(a, middle, near, slack_m) && staysNear(middle, b, near, slack_m));

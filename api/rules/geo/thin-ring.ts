@@ -51,7 +51,8 @@ function triangleFinder(ring: MicroRing): (a: number, b: number, c: number) => b
     const [west, east] = [Math.min(x[a], x[b], x[c]), Math.max(x[a], x[b], x[c])];
     const [south, north] = [Math.min(y[a], y[b], y[c]), Math.max(y[a], y[b], y[c])];
     const [p, q, r] = turnOf(ring, a, b, c) >= 0 ? [a, b, c] : [a, c, b];
-    const isInside = (v: number) => turnOf(ring, p, q, v) >= 0 && turnOf(ring, q, r, v) >= 0 && turnOf(ring, r, p, v) >= 0;
+    const isInside = (v: number) =>
+      turnOf(ring, p, q, v) >= 0 && turnOf(ring, q, r, v) >= 0 && turnOf(ring, r, p, v) >= 0;
     return tree.range(west, south, east, north).some((v) => v !== a && v !== b && v !== c && isInside(v));
   };
 }

@@ -1,7 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import test from 'ava';
 import { eventMap, MAP_SIDE } from '../../../api/pdf/event-map.ts';
-import { type ReportedHail, reportEvents, type ReportMaterial, type ReportPixel } from '../../../api/pdf/report-material.ts';
+import {
+  type ReportedHail,
+  type ReportMaterial,
+  type ReportPixel,
+  reportEvents,
+} from '../../../api/pdf/report-material.ts';
 import { reportPdf } from '../../../api/pdf/report-pdf.ts';
 import { headline } from '../../../api/pdf/sentences.ts';
 import { GLYPHS, printable } from '../../../api/pdf/text.ts';
