@@ -9,7 +9,7 @@ import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.
 import type { Config } from '../config.ts';
 import { docsRoutes, referencePage } from '../docs/pages.ts';
 import { createMetrics } from '../http/metrics.ts';
-import { OTHER_VARIANTS } from '../legacy/variants.ts';
+import { EARLIER, EARLIER_DESCRIPTION } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
 import { takeServiceLock } from '../records/sqlite.ts';
@@ -101,7 +101,7 @@ export async function startServing(
   const trusted = config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies);
   const app = createApp({
     endpoints: ENDPOINTS,
-    variants: OTHER_VARIANTS,
+    variants: [EARLIER],
     publicRoutes: publicRoutesOf(services, { access: config.viewer, streets, tiles_url: config.tiles_url }),
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,
@@ -148,6 +148,8 @@ function lockRecords({ data_root, database_url }: Config): () => void {
 function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly PublicRoute[] {
   const { base_url } = services;
   const document = describeApi({ endpoints: ENDPOINTS, base_url, version: RELEASE });
+  const variant = EARLIER_DESCRIPTION;
+  const earlier = describeApi({ endpoints: EARLIER.endpoints, base_url, version: RELEASE, variant });
   return [
     livez,
     readyz(services),
@@ -155,10 +157,8 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
     files(services),
     openApiDocument(document),
     ...docsRoutes(document),
-    ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_path }) => {
-      const other = describeApi({ endpoints, base_url, version: RELEASE, variant: description });
-      return [openApiDocument(other, description.own_path), referencePage(docs_path, description.own_path)];
-    }),
+    openApiDocument(earlier, variant.own_path),
+    referencePage('/docs/legacy', variant.own_path),
     viewerPages(base_url, viewer),
     frontPage,
   ];

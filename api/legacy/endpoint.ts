@@ -1,30 +1,19 @@
+import type { Transaction } from 'kysely';
 import type { z } from 'zod';
 import { enveloped } from '../../schemas/resources/earlier-envelope.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
-import type { Writer } from '../records/database.ts';
-import {
-  type Answer,
-  type Declared,
-  type Endpoint,
-  type HandlerInput,
-  type ReadEndpoint,
-  type ReadInput,
-  type ReadPlan,
-  readEndpoint,
-  type Schema,
-  type SimulatedInput,
-  type Typed,
-  type WriteEndpoint,
-  writeEndpoint,
-} from '../server/endpoint.ts';
+import type { Database } from '../records/schema.ts';
+import type { Answer, Declared, Endpoint, Schema, SimulatedInput, Typed } from '../server/endpoint.ts';
 import type { Stamp } from '../server/state.ts';
 import { CURRENT_MOUNT, EARLIER_MOUNT, envelope } from './variant.ts';
 
-/** A part of the input for the current endpoint; left out where that takes none. */
-type Part<Name extends string, Value> = [Value] extends [null]
-  ? { readonly [N in Name]?: null }
-  : { readonly [N in Name]: Value };
-type Served<Params, Query, Body> = Part<'params', Params> & Part<'query', Query> & Part<'body', Body>;
+/** The types that a current endpoint was declared with; its value has lost them. */
+type Declares<S> =
+  S extends Declared<infer Params, infer Query, infer Body, infer Reply>
+    ? { readonly taken: { readonly params: Params; readonly query: Query; readonly body: Body }; readonly reply: Reply }
+    : never;
+/** Parts of the input that are there. */
+type Present<Parts> = { readonly [Name in keyof Parts as Parts[Name] extends null ? never : Name]: Parts[Name] };
 const NOTHING = { params: null, query: null, body: null } as const;
 
 /** Question of an example. */
@@ -35,7 +24,7 @@ interface Asked {
 }
 
 /** The parts of an endpoint that differ from the current endpoint that serves it. */
-interface Own<P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType, To> {
+interface Own<S, D extends z.ZodType, P extends Schema, Q extends Schema, B extends Schema> {
   /** As if it were of the current variant, such as `/v1/hail/current`. */
   readonly path: string;
   readonly summary?: string;
@@ -48,99 +37,64 @@ interface Own<P extends Schema, Q extends Schema, B extends Schema, D extends z.
   /** The example is the simulated answer to it. */
   readonly asked: Asked;
   /** Translates the input for the endpoint that serves it. */
-  readonly toCurrent: (given: Pick<SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>, 'params' | 'query' | 'body'>) => To;
+  readonly toCurrent: (given: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => Present<Declares<S>['taken']>;
+  readonly fromCurrent: (body: Declares<S>['reply'], input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>;
+  /** `data` for a key that gets simulated answers; left out: the current example with the values of the question. */
+  readonly simulate?: (input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>;
+  /** Throws for a body that is refused without a look at the records, before a simulated answer. */
+  readonly check?: (body: Typed<B>) => void;
+  /** Writes more in the same transaction. */
+  readonly also?: (rows: Transaction<Database>, body: Declares<S>['reply']) => Promise<void>;
 }
 
 /** An endpoint that a current one serves: input and answer are translated, scope and price stay. */
-export function earlierRead<
-  SP,
-  SQ,
-  SB,
-  SR,
+export function earlierOf<
+  S extends Endpoint,
   D extends z.ZodType,
   P extends Schema = null,
   Q extends Schema = null,
   B extends Schema = null,
->(
-  serves: ReadEndpoint & Declared<SP, SQ, SB, SR>,
-  own: Own<P, Q, B, D, Served<SP, SQ, SB>> & {
-    readonly fromCurrent: (
-      body: SR,
-      input: ReadInput<Typed<P>, Typed<Q>, Typed<B>, ReadPlan>,
-    ) => z.infer<D> | Promise<z.infer<D>>;
-    /** `data` for a key that gets simulated answers. */
-    readonly simulate: (input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>;
-  },
-): Endpoint {
-  const { toCurrent, fromCurrent, asked, params = null as P, query = null as Q, body = null as B, ...outside } = own;
-  const { plan, reads_dates } = serves;
-  const endpoint = readEndpoint<D, P, Q, B>({
-    ...takenOver(serves),
-    ...outside,
-    ...{ params, query, body, reads_dates },
-    price: (given) => serves.price({ ...NOTHING, ...toCurrent(given) }),
-    plan: plan === null ? null : (input) => plan({ ...input, ...NOTHING, ...toCurrent(input) }),
-    answer: async (input) => {
-      const answer = await serves.answer({ ...input, ...NOTHING, ...toCurrent(input) });
-      // The answer type of the endpoint, which its value has lost.
-      return { ...answer, body: await fromCurrent(answer.body as SR, input) };
-    },
-  });
-  return earlier(endpoint, asked);
-}
-
-/** The same for an endpoint that writes; simulated answers are the current example with the values of the question. */
-export function earlierWrite<
-  SP,
-  SQ,
-  SB,
-  SR,
-  D extends z.ZodType,
-  P extends Schema = null,
-  Q extends Schema = null,
-  B extends Schema = null,
->(
-  serves: WriteEndpoint & Declared<SP, SQ, SB, SR>,
-  own: Own<P, Q, B, D, Served<SP, SQ, SB>> & {
-    readonly fromCurrent: (body: SR, input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>;
-    /** Throws for a body that is refused without a look at the records, before a simulated answer. */
-    readonly check?: (body: Typed<B>) => void;
-    /** Writes more in the same transaction. */
-    readonly also?: (writer: Writer, body: SR, input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>) => Promise<void>;
-  },
-): Endpoint {
+>(serves: S, own: Own<S, D, P, Q, B>): Endpoint {
   const { toCurrent, fromCurrent, check, also, asked, ...outside } = own;
-  const { params = null as P, query = null as Q, body = null as B } = own;
-  const { idempotent, answers_secret, committed } = serves;
-  const endpoint = writeEndpoint<D, P, Q, B, unknown>({
-    ...takenOver(serves),
-    ...outside,
-    ...{ params, query, body, idempotent, answers_secret, committed },
-    price: (given) => serves.price({ ...NOTHING, ...toCurrent(given) }),
-    prepare: (input) => serves.prepare({ ...input, ...NOTHING, ...toCurrent(input) }),
-    write: async (input, writer, ready) => {
-      const answer = await serves.write({ ...input, ...NOTHING, ...toCurrent(input) }, writer, ready);
-      const served = answer.body as SR; // as above
-      await also?.(writer, served, input);
-      return { body: fromCurrent(served, input) };
-    },
-    simulate: (input) => {
-      check?.(input.body);
-      const day = { now_ms: input.now_ms - (input.now_ms % MS_PER_DAY) };
-      return fromCurrent(exampleFor(serves, { ...input, ...NOTHING, ...toCurrent(input) }), { ...input, ...day });
-    },
-  });
-  return earlier(endpoint, asked);
+  type Given = Parameters<typeof toCurrent>[0];
+  const served = <Input extends object>(input: Input) => ({ ...input, ...NOTHING, ...toCurrent(input as Given) });
+  const simulate = (input: Given) => {
+    check?.(input.body);
+    const day_ms = input.now_ms - (input.now_ms % MS_PER_DAY);
+    return fromCurrent(exampleFor(serves, served(input)), { ...input, now_ms: day_ms });
+  };
+  const common = {
+    ...{ ...NOTHING, simulate, ...outside },
+    ...{ other_replies: {}, priced: [], priced_per: null },
+    price: (given: Pick<SimulatedInput, keyof typeof NOTHING>) => serves.price(served(given)),
+  };
+  if (serves.kind === 'read') {
+    const { plan } = serves;
+    type Asking = Parameters<NonNullable<typeof plan>>[0];
+    const answer: typeof serves.answer = async (input) => {
+      const found = await serves.answer(served(input));
+      return { ...found, body: fromCurrent(found.body as Declares<S>['reply'], input as Given) };
+    };
+    const endpoint = { ...serves, ...common, plan: plan && ((input: Asking) => plan(served(input))), answer };
+    return earlier(endpoint as Endpoint, asked);
+  }
+  const prepare: typeof serves.prepare = (input) => serves.prepare(served(input));
+  const write: typeof serves.write = async (input, writer, ready) => {
+    const body = (await serves.write(served(input), writer, ready)).body as Declares<S>['reply'];
+    await also?.(writer.rows, body);
+    return { body: fromCurrent(body, input as Given) };
+  };
+  return earlier({ ...serves, ...common, prepare, write } as Endpoint, asked);
 }
 
 /** The example of an endpoint; values of the question replace those of the same names. */
-export function exampleFor<SP, SQ, SB, SR>(
-  { example }: Endpoint & Declared<SP, SQ, SB, SR>,
+export function exampleFor<S extends Endpoint>(
+  { example }: S,
   { params, body }: Pick<SimulatedInput, 'params' | 'body'>,
-): SR {
+): Declares<S>['reply'] {
   const asked = { ...Object(params), ...Object(body) };
   const reply = Object.entries(Object(example?.reply)).map(([name, value]) => [name, asked[name] ?? value]);
-  return Object.fromEntries(reply) as SR;
+  return Object.fromEntries(reply) as Declares<S>['reply'];
 }
 
 /** Fields taken over from the endpoint that serves: access, limits and documentation. */

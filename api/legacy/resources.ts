@@ -1,10 +1,6 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../../schemas/assumptions.ts';
 import * as wire from '../../schemas/resources/fields.ts';
-import { Health } from '../../schemas/resources/health.ts';
-import { SUBSCRIPTION_LIMITS } from '../../schemas/resources/subscription.ts';
-import { WebhookCreated, WebhookCreation, WebhookUpdate } from '../../schemas/resources/webhook.ts';
-import { EARLIER_EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { DAMAGE_ESTIMATES, TRENDS_OF_YEARS } from './rules.ts';
 
 /** Resources of the earlier variant of the interface, as its `data` holds them. */
@@ -58,58 +54,6 @@ export const EarlierHistory = z
   .meta({ id: 'EarlierHistory', description: 'Newest first.' });
 export type EarlierHistory = z.infer<typeof EarlierHistory>;
 
-const subscriptionId = z.string().meta({ description: 'Identifier, `sub_` and a ULID.' });
-const threshold = wire.mm('Size from which hail counts.');
-const status = z.enum(['active', 'paused']);
-
-export const EarlierSubscriptionCreation = z.object({
-  location: z.object({
-    lat: z.number().min(-90).max(90).meta({ description: 'Latitude of the centre, WGS84.', unit: 'deg' }),
-    lng: z.number().min(-180).max(180).meta({ description: 'Longitude of the centre, WGS84.', unit: 'deg' }),
-  }),
-  threshold_mm: z
-    .number()
-    .min(SUBSCRIPTION_LIMITS.min_size_mm.min)
-    .max(SUBSCRIPTION_LIMITS.min_size_mm.max)
-    .meta({ description: 'Size from which hail within 25 km counts, mm.', unit: 'mm' }),
-  webhook_url: z.string().meta({ description: 'Where events are sent, https, of a public host.' }),
-});
-
-export const EarlierSubscriptionCreated = z
-  .object({
-    id: subscriptionId,
-    status,
-    location: EarlierPosition,
-    threshold_mm: threshold,
-    webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
-    webhook_secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
-    created_at: wire.written('When it was made.'),
-  })
-  .meta({ id: 'EarlierSubscriptionCreated' });
-
-export const EarlierSubscription = z
-  .object({
-    id: subscriptionId,
-    status,
-    threshold_mm: threshold,
-    recent_alerts: z
-      .array(
-        z.object({
-          alert_id: z.string().meta({ description: 'Identifier, `alt_` and a ULID.' }),
-          triggered_at: wire.time('First detection.'),
-          mesh_size_mm: wire.mm('Size of the detection that raised it.'),
-          storm_id: z.string().nullable().meta({ description: 'Storm that raised it; null where none was tracked.' }),
-        }),
-      )
-      .meta({ description: 'The last 20 alerts, newest first.' }),
-  })
-  .meta({ id: 'EarlierSubscription' });
-export type EarlierSubscription = z.infer<typeof EarlierSubscription>;
-
-export const EarlierSubscriptionCancelled = z
-  .object({ id: subscriptionId, status: z.literal('cancelled'), cancelled_at: wire.time('When it was.') })
-  .meta({ id: 'EarlierSubscriptionCancelled' });
-
 export const EarlierRisk = z
   .object({
     location_id: z.string().meta({ description: 'Identifier, `loc_` and a ULID.' }),
@@ -137,11 +81,6 @@ export const EarlierRisk = z
   .meta({ id: 'EarlierRisk' });
 export type EarlierRisk = z.infer<typeof EarlierRisk>;
 
-/** State of the service. */
-export const EarlierHealth = Health.extend({
-  api_variant: z.literal('legacy').meta({ description: 'Variant of the interface that answers.' }),
-}).meta({ id: 'EarlierHealth' });
-
 export const RADAR_PRODUCTS = ['reflectivity', 'velocity', 'mesh'] as const;
 export type RadarProduct = (typeof RADAR_PRODUCTS)[number];
 
@@ -164,21 +103,3 @@ export const EarlierRadar = z
   })
   .meta({ id: 'EarlierRadar' });
 export type EarlierRadar = z.infer<typeof EarlierRadar>;
-
-const eventTypes = z.array(z.enum(EARLIER_EVENT_TYPES));
-
-/** A subset of the event types of the earlier variant, each once. */
-const wantedEvents = eventTypes
-  .min(1)
-  .transform((types) => EARLIER_EVENT_TYPES.filter((type) => types.includes(type)))
-  .meta({ description: 'Event types to send; every type when left out.' });
-
-export const EarlierWebhookCreation = WebhookCreation.extend({ events: wantedEvents.nullish() });
-export const EarlierWebhookUpdate = WebhookUpdate.extend({ events: wantedEvents.optional() });
-export const EarlierWebhookCreated = WebhookCreated.extend({
-  events: eventTypes.meta({ description: 'Event types that are sent.' }),
-});
-
-export const EarlierWebhookTest = z.object({
-  event: z.enum(EARLIER_EVENT_TYPES).nullish().meta({ description: 'Type to send; `alert.created` when left out.' }),
-});

@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { instant } from '../../schemas/time.ts';
 import type { EarlierRiskData } from '../../schemas/webhook-events.ts';
@@ -6,7 +6,7 @@ import { lockBusiness } from '../accounts/businesses.ts';
 import type { Records } from '../billing/records.ts';
 import { yieldToEventLoop } from '../http/event-loop.ts';
 import type { Catalog } from '../published/catalog.ts';
-import type { Climatology, ClimatologyTable } from '../queries/climatology.ts';
+import type { ClimatologyTable } from '../queries/climatology.ts';
 import { LockNotGiven } from '../records/errors.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
 import type { Queue } from '../records/tasks.ts';
@@ -18,7 +18,8 @@ import { MESSAGE_TASK } from '../webhooks/messages.ts';
 type Table = Pick<ClimatologyTable, 'cell' | 'version' | 'data_as_of'>;
 
 /** Parts of the service that the watch needs. */
-export interface RiskWatchParts {
+interface RiskWatchParts {
+  readonly catalog: Pick<Catalog, 'afterEdition'>;
   readonly climatology: { readonly table: () => Table | null };
   readonly records: Pick<Records, 'reader' | 'store' | 'transaction'>;
   readonly queue: Pick<Queue, 'add' | 'wake'>;
@@ -38,6 +39,11 @@ interface ScoredPlace {
   readonly stored_at: string | null;
 }
 
+interface Scored {
+  readonly place: ScoredPlace;
+  readonly score: number;
+}
+
 /** An event is sent when a score changes by more points than this. */
 const REPORTED_BEYOND = 10;
 /** Feature of a plan without which no event is sent. */
@@ -47,18 +53,71 @@ const PLACES_PER_WRITE = 500;
 
 /**
  * Sends `risk.changed` to receivers of the earlier format when the risk score of a place has changed by more than 10 points since
- * the last event. Returns a function that ends it.
+ * the last event. Compares the scores of the climatology in force with the stored ones: of all places when the climatology is new,
+ * and always of new places, whose first score is stored without an event. All state is in the records, so that a restart or another
+ * process sends no event twice; a score of a newer climatology, which another process has read already, stays. Returns a function
+ * that ends it.
  */
 export function startRiskWatch(
-  services: Omit<RiskWatchParts, 'climatology'> & {
-    readonly catalog: Pick<Catalog, 'afterEdition'>;
-    readonly climatology: Climatology;
-  },
+  { catalog, climatology, records, queue, now }: RiskWatchParts,
   log: Pick<Logger, 'error' | 'info'>,
 ): () => Promise<void> {
-  const watch = createRiskWatch(services);
-  return services.catalog.afterEdition({
-    react: watch,
+  /** Version of the table that every place was compared with. */
+  let done: string | null = null;
+
+  async function compareScores(): Promise<void> {
+    const table = climatology.table();
+    if (table === null) return;
+    const onlyNew = table.version === done;
+    for (const business_id of await businessesWithReceivers(records.reader)) {
+      const places = await scoredPlaces(records.reader, business_id, onlyNew);
+      const scored = places.flatMap((place) => {
+        const score = table.cell(cellOf(place))?.annual_score;
+        return score === undefined || !isToStore(place, score, table) ? [] : [{ place, score }];
+      });
+      for (let first = 0; first < scored.length; first += PLACES_PER_WRITE)
+        await storeScores(business_id, table, scored.slice(first, first + PLACES_PER_WRITE));
+      await yieldToEventLoop();
+    }
+    done = table.version;
+  }
+
+  /** Stores scores and writes their events. A first score has no event, nor one that another process has stored. */
+  async function storeScores(business_id: string, table: Table, scored: readonly Scored[]): Promise<void> {
+    const at_ms = now();
+    const at = instant(table.data_as_of);
+    await records.transaction(async (rows) => {
+      // Waits for writes of the business, which move and delete places.
+      if (!(await lockBusiness(rows, business_id))) return;
+      const webhooks = takersAmong(await webhooksOf(rows, business_id), 'legacy', 'risk.changed');
+      for (const { place, score } of scored) {
+        const { id, lat, lon, stored } = place;
+        if (stored === null) {
+          const first = rows.insertInto('risk_scores').values({ location_id: id, business_id, score, at });
+          await first.onConflict((conflict) => conflict.doNothing()).execute();
+          continue;
+        }
+        const present = rows.updateTable('risk_scores').where('location_id', '=', id).where('score', '=', stored);
+        if ((await present.set({ score, at }).executeTakeFirst()).numUpdatedRows === 0n) continue;
+        const named = place.format === null ? { location_id: id } : { subscription_id: id };
+        const coordinates = { lat, lng: lon };
+        const data: EarlierRiskData = { ...named, previous_score: stored, risk_score: score, coordinates };
+        const receivers = [...(place.format === 'legacy' ? [id] : []), ...webhooks];
+        const happened = { happened_ms: table.data_as_of, happened_to: `${id} ${place.stored_at}` };
+        const event = { event: 'risk.changed' as const, business_id, receivers, alert_id: null, after: null };
+        await enqueueEvent(
+          rows,
+          { queue, store: records.store },
+          { ...event, at_ms, data, ...happened },
+          FORMATS.legacy,
+        );
+      }
+    });
+    queue.wake(MESSAGE_TASK);
+  }
+
+  return catalog.afterEdition({
+    react: compareScores,
     // The next edition, minutes later, repeats the comparison.
     failed: (error) => {
       if (error instanceof LockNotGiven) log.info({ reason: error.message }, 'Risk:Match:Deferred');
@@ -67,71 +126,9 @@ export function startRiskWatch(
   });
 }
 
-/**
- * Compares the scores of the climatology in force with the stored ones: of all places when the climatology is new, and always of
- * new places, whose first score is stored without an event. All state is in the records, so that a restart or another process sends
- * no event twice; a score of a newer climatology, which another process has read already, stays.
- */
-export function createRiskWatch({ climatology, records, queue, now }: RiskWatchParts): () => Promise<void> {
-  /** Version of the table that every place was compared with. */
-  let done: string | null = null;
-
-  return async () => {
-    const table = climatology.table();
-    if (table === null) return;
-    const onlyNew = table.version === done;
-    let sent = 0;
-    try {
-      for (const business_id of await businessesWithReceivers(records.reader)) {
-        const places = await scoredPlaces(records.reader, business_id, onlyNew);
-        const scored = places.flatMap((place) => {
-          const score = table.cell(cellOf(place))?.annual_score;
-          return score === undefined || !isToStore(place, score, table) ? [] : [{ place, score }];
-        });
-        for (let first = 0; first < scored.length; first += PLACES_PER_WRITE)
-          sent += await storeScores(business_id, table, scored.slice(first, first + PLACES_PER_WRITE));
-        await yieldToEventLoop();
-      }
-    } finally {
-      if (sent > 0) queue.wake(MESSAGE_TASK);
-    }
-    done = table.version;
-  };
-
-  /** Stores scores and writes their events; returns how many events. */
-  async function storeScores(
-    business_id: string,
-    table: Table,
-    scored: readonly { readonly place: ScoredPlace; readonly score: number }[],
-  ): Promise<number> {
-    const at_ms = now();
-    return await records.transaction(async (rows) => {
-      // Waits for writes of the business, which move and delete places.
-      if (!(await lockBusiness(rows, business_id))) return 0;
-      const webhooks = takersAmong(await webhooksOf(rows, business_id), 'legacy', 'risk.changed');
-      let sent = 0;
-      for (const { place, score } of scored) {
-        if (!(await isChanged(rows, business_id, place, score, table))) continue;
-        const receivers = [...(place.format === 'legacy' ? [place.id] : []), ...webhooks];
-        const about = { business_id, receivers, alert_id: null, after: null, at_ms, data: dataOf(place, score) };
-        const happened = { happened_ms: table.data_as_of, happened_to: `${place.id} ${place.stored_at}` };
-        const event = { event: 'risk.changed' as const, ...about, ...happened };
-        await enqueueEvent(rows, { queue, store: records.store }, event, FORMATS.legacy);
-        sent += receivers.length;
-      }
-      return sent;
-    });
-  }
-}
-
 function isToStore({ stored, stored_at }: ScoredPlace, score: number, { data_as_of }: Table): boolean {
   if (stored === null || stored_at === null) return true;
   return Math.abs(score - stored) > REPORTED_BEYOND && stored_at < instant(data_as_of);
-}
-
-function dataOf({ id, lat, lon, format, stored }: ScoredPlace, risk_score: number): EarlierRiskData {
-  const about = { previous_score: stored ?? 0, risk_score, coordinates: { lat, lng: lon } };
-  return format === null ? { location_id: id, ...about } : { subscription_id: id, ...about };
 }
 
 /** Active businesses with receivers of the earlier format and delivery in real time, in the order of their ids. */
@@ -176,22 +173,4 @@ async function scoredPlaces(
     .$if(onlyNew, (query) => query.where('risk_scores.score', 'is', null))
     .orderBy('places.id')
     .execute();
-}
-
-/** Stores the score of a place. False for a first one, of which no event is sent, and when another process has stored one. */
-async function isChanged(
-  rows: Transaction<Database>,
-  business_id: string,
-  { id, stored }: ScoredPlace,
-  score: number,
-  { data_as_of }: Table,
-): Promise<boolean> {
-  const values = { score, at: instant(data_as_of) };
-  if (stored === null) {
-    const first = rows.insertInto('risk_scores').values({ location_id: id, business_id, ...values });
-    await first.onConflict((conflict) => conflict.doNothing()).execute();
-    return false;
-  }
-  const present = rows.updateTable('risk_scores').where('location_id', '=', id).where('score', '=', stored);
-  return (await present.set(values).executeTakeFirst()).numUpdatedRows === 1n;
 }

@@ -2,19 +2,12 @@ import { rounded } from '../rules/rounded.ts';
 
 /** Words of the earlier variant for damage. */
 export const DAMAGE_ESTIMATES = ['none', 'minor', 'moderate', 'significant', 'severe'] as const;
-export type DamageEstimate = (typeof DAMAGE_ESTIMATES)[number];
-
-/** Smallest size of each of these words, mm; `none` below the first. */
-const ESTIMATES = [
-  { word: 'minor', from_mm: 19 },
-  { word: 'moderate', from_mm: 25 },
-  { word: 'significant', from_mm: 38 },
-  { word: 'severe', from_mm: 63 },
-] as const;
+/** Smallest size of each of these words, mm. */
+const FROM_MM = [0, 19, 25, 38, 63];
 
 /** Damage estimate for hail of a size. */
-export function damageEstimate(size_mm: number): DamageEstimate {
-  return ESTIMATES.findLast(({ from_mm }) => size_mm >= from_mm)?.word ?? 'none';
+export function damageEstimate(size_mm: number): (typeof DAMAGE_ESTIMATES)[number] {
+  return DAMAGE_ESTIMATES[FROM_MM.findLastIndex((from_mm) => size_mm >= from_mm)] ?? 'none';
 }
 
 const LAST_HOUR = 48;
@@ -28,13 +21,9 @@ export function forecastConfidence(hour: number): number {
 }
 
 export const TRENDS_OF_YEARS = ['increasing', 'stable', 'decreasing'] as const;
-export type TrendOfYears = (typeof TRENDS_OF_YEARS)[number];
 
 /** Days with hail, and dates with data. */
-export interface DaysOfDates {
-  readonly days: number;
-  readonly dates: number;
-}
+type DaysOfDates = Readonly<Record<'days' | 'dates', number>>;
 
 /** Fewest dates with data: in less than a year, a season would look like a trend. */
 const DATES_MIN = 365;
@@ -42,7 +31,7 @@ const DATES_MIN = 365;
 const MARGIN = 0.2;
 
 /** Whether hail days became more or fewer from one span of dates to another, by more than 20 %. */
-export function trendOfYears(before: DaysOfDates, recent: DaysOfDates): TrendOfYears {
+export function trendOfYears(before: DaysOfDates, recent: DaysOfDates): (typeof TRENDS_OF_YEARS)[number] {
   if (before.dates < DATES_MIN || recent.dates < DATES_MIN) return 'stable';
   const [then, now] = [before.days / before.dates, recent.days / recent.dates];
   if (now > then * (1 + MARGIN)) return 'increasing';

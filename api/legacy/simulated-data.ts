@@ -1,15 +1,12 @@
 import { hash } from 'node:crypto';
 import { destination } from '../../schemas/geo/distance.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
-import { addDays, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
+import { addDays, datesThrough, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { EarlierForecast, EarlierHistory, EarlierRisk, EarlierStorms } from './resources.ts';
 import { damageEstimate, forecastConfidence, TRENDS_OF_YEARS } from './rules.ts';
 
-interface Point {
-  readonly lat: number;
-  readonly lng: number;
-}
+type Point = Readonly<Record<'lat' | 'lng', number>>;
 
 const SCAN_MS = 120_000;
 /** Scans in the look-back of half an hour; a storm is seen in one of them. */
@@ -34,18 +31,15 @@ function drawsFrom(...words: readonly (string | number)[]): Draw {
 }
 
 /** Storms of a simulated day around a point, nearest first. */
-export function simulatedStorms(
-  { radius_km, ...point }: Point & { readonly radius_km: number },
-  now_ms: number,
-): EarlierStorms {
-  const [day, { lat, lng }] = [utcDate(now_ms), rounding(point)];
-  const draw = drawsFrom('storms', lat, lng, day);
+export function simulatedStorms(asked: Point & { readonly radius_km: number }, now_ms: number): EarlierStorms {
+  const [at, day] = [rounding(asked), utcDate(now_ms)];
+  const draw = drawsFrom('storms', at.lat, at.lng, day);
   const storms = Array.from({ length: draw(1, 3, 0) }, (_, k) => {
     const distance_km = draw(0, STORM_REACH_KM, 2);
-    const { lat: north, lon } = destination({ lat, lon: lng }, draw(0, 360, 1), distance_km);
+    const { lat, lon } = destination({ lat: at.lat, lon: at.lng }, draw(0, 360, 1), distance_km);
     const storm = {
-      storm_id: stormId({ lat, lng }, day, k),
-      coordinates: rounding({ lat: north, lng: lon }),
+      storm_id: stormId(at, day, k),
+      coordinates: rounding({ lat, lng: lon }),
       mesh_size_mm: draw(...SIZE_MM, 1),
       probability: draw(0.2, 0.95, 3),
       detected_at: timestamp((Math.floor(now_ms / SCAN_MS) - draw(0, SCANS - 1, 0)) * SCAN_MS),
@@ -54,17 +48,14 @@ export function simulatedStorms(
     };
     return { distance_km, storm };
   });
-  const near = storms.filter(({ distance_km }) => distance_km <= radius_km);
+  const near = storms.filter(({ distance_km }) => distance_km <= asked.radius_km);
   return near.sort((a, b) => a.distance_km - b.distance_km).map(({ storm }) => storm);
 }
 
 /** Forecast of the hours that end after now: each follows from the place and its own time. */
-export function simulatedForecast(
-  { hours, ...point }: Point & { readonly hours: number },
-  now_ms: number,
-): EarlierForecast {
-  const { lat, lng } = rounding(point);
-  return Array.from({ length: hours }, (_, k) => {
+export function simulatedForecast(asked: Point & { readonly hours: number }, now_ms: number): EarlierForecast {
+  const { lat, lng } = rounding(asked);
+  return Array.from({ length: asked.hours }, (_, k) => {
     const time = timestamp((Math.floor(now_ms / MS_PER_HOUR) + k + 1) * MS_PER_HOUR);
     const draw = drawsFrom('forecast', lat, lng, time);
     const probability = draw(0, 0.4, 3);
@@ -85,26 +76,19 @@ export function simulatedRisk(location_id: string, now_ms: number): EarlierRisk 
 }
 
 /** Hail days of simulated dates at a point, newest first: each follows from its own date. */
-export function simulatedHistory({
-  start_date,
-  end_date,
-  ...point
-}: Point & { readonly start_date: string; readonly end_date: string }): EarlierHistory {
-  const { lat, lng } = rounding(point);
-  const days: EarlierHistory[number][] = [];
-  for (let date = end_date; date >= start_date; date = addDays(date, -1)) {
-    const draw = drawsFrom('history', lat, lng, date);
-    if (draw(0, 1, 6) >= HAIL_DAY_SHARE) continue;
-    const max_size_mm = draw(10, 70, 1);
-    days.push({
-      date,
-      max_size_mm,
-      duration_minutes: draw(2, 45, 1),
-      damage_estimate: damageEstimate(max_size_mm),
-      storm_id: stormId({ lat, lng }, date, 0),
+export function simulatedHistory(
+  asked: Point & { readonly start_date: string; readonly end_date: string },
+): EarlierHistory {
+  const at = rounding(asked);
+  return datesThrough(asked.start_date, asked.end_date)
+    .toReversed()
+    .flatMap((date) => {
+      const draw = drawsFrom('history', at.lat, at.lng, date);
+      if (draw(0, 1, 6) >= HAIL_DAY_SHARE) return [];
+      const [max_size_mm, duration_minutes] = [draw(10, 70, 1), draw(2, 45, 1)];
+      const damage_estimate = damageEstimate(max_size_mm);
+      return [{ date, max_size_mm, duration_minutes, damage_estimate, storm_id: stormId(at, date, 0) }];
     });
-  }
-  return days;
 }
 
 /** The same place, however many decimals it was written with. */

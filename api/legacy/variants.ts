@@ -44,15 +44,5 @@ export const EARLIER_DESCRIPTION: DescribedVariant = {
   ),
 };
 
-/** Variants of the interface in addition to the current one, each with its OpenAPI description and the path of its reference. */
-export const OTHER_VARIANTS: readonly (OtherVariant & {
-  readonly description: DescribedVariant;
-  readonly docs_path: string;
-})[] = [
-  {
-    endpoints: EARLIER_ENDPOINTS,
-    variant: EARLIER_VARIANT,
-    description: EARLIER_DESCRIPTION,
-    docs_path: '/docs/legacy',
-  },
-];
+/** The earlier variant, as it is served. */
+export const EARLIER: OtherVariant = { endpoints: EARLIER_ENDPOINTS, variant: EARLIER_VARIANT };

@@ -1,23 +1,70 @@
 import { z } from 'zod';
-import type { SubscriptionDetail } from '../../../schemas/resources/subscription.ts';
+import * as wire from '../../../schemas/resources/fields.ts';
+import { SUBSCRIPTION_LIMITS } from '../../../schemas/resources/subscription.ts';
 import { instant, timestamp } from '../../../schemas/time.ts';
 import { createAlert, deleteAlert, getAlert } from '../../routes/alerts.ts';
 import { setReceiverFormat } from '../../webhooks/receivers.ts';
-import { earlierRead, earlierWrite, exampleFor } from '../endpoint.ts';
-import {
-  EarlierSubscription,
-  EarlierSubscriptionCancelled,
-  EarlierSubscriptionCreated,
-  EarlierSubscriptionCreation,
-} from '../resources.ts';
+import { earlierOf } from '../endpoint.ts';
+import { EarlierPosition } from '../resources.ts';
 import { checkAddress } from './webhooks.ts';
 
 const RADIUS_KM = 25;
 const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
 const asked = { params: { id: 'sub_01KAJ3W9QZ6R8V2T4X5Y7A9B0C' } };
 
+const subscriptionId = z.string().meta({ description: 'Identifier, `sub_` and a ULID.' });
+const threshold = wire.mm('Size from which hail counts.');
+const status = z.enum(['active', 'paused']);
+
+const EarlierSubscriptionCreation = z.object({
+  location: z.object({
+    lat: z.number().min(-90).max(90).meta({ description: 'Latitude of the centre, WGS84.', unit: 'deg' }),
+    lng: z.number().min(-180).max(180).meta({ description: 'Longitude of the centre, WGS84.', unit: 'deg' }),
+  }),
+  threshold_mm: z
+    .number()
+    .min(SUBSCRIPTION_LIMITS.min_size_mm.min)
+    .max(SUBSCRIPTION_LIMITS.min_size_mm.max)
+    .meta({ description: 'Size from which hail within 25 km counts, mm.', unit: 'mm' }),
+  webhook_url: z.string().meta({ description: 'Where events are sent, https, of a public host.' }),
+});
+
+const EarlierSubscriptionCreated = z
+  .object({
+    id: subscriptionId,
+    status,
+    location: EarlierPosition,
+    threshold_mm: threshold,
+    webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
+    webhook_secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
+    created_at: wire.written('When it was made.'),
+  })
+  .meta({ id: 'EarlierSubscriptionCreated' });
+
+const EarlierSubscription = z
+  .object({
+    id: subscriptionId,
+    status,
+    threshold_mm: threshold,
+    recent_alerts: z
+      .array(
+        z.object({
+          alert_id: z.string().meta({ description: 'Identifier, `alt_` and a ULID.' }),
+          triggered_at: wire.time('First detection.'),
+          mesh_size_mm: wire.mm('Size of the detection that raised it.'),
+          storm_id: z.string().nullable().meta({ description: 'Storm that raised it; null where none was tracked.' }),
+        }),
+      )
+      .meta({ description: 'The last 20 alerts, newest first.' }),
+  })
+  .meta({ id: 'EarlierSubscription' });
+
+const EarlierSubscriptionCancelled = z
+  .object({ id: subscriptionId, status: z.literal('cancelled'), cancelled_at: wire.time('When it was.') })
+  .meta({ id: 'EarlierSubscriptionCancelled' });
+
 /** POST /legacy/v1/alerts/subscribe */
-export const earlierSubscribe = earlierWrite(createAlert, {
+export const earlierSubscribe = earlierOf(createAlert, {
   path: '/v1/alerts/subscribe',
   summary: 'Subscribe to hail around a point',
   description:
@@ -41,7 +88,7 @@ export const earlierSubscribe = earlierWrite(createAlert, {
       name: '',
     },
   }),
-  also: ({ rows }, { id }) => setReceiverFormat(rows, id, 'legacy'),
+  also: (rows, { id }) => setReceiverFormat(rows, id, 'legacy'),
   fromCurrent: ({ id, status, lat, lon, min_size_mm, webhook_url, webhook_secret }, { now_ms }) => ({
     id,
     status,
@@ -55,7 +102,7 @@ export const earlierSubscribe = earlierWrite(createAlert, {
 });
 
 /** GET /legacy/v1/alerts/{id} */
-export const earlierGetAlert = earlierRead(getAlert, {
+export const earlierGetAlert = earlierOf(getAlert, {
   path: '/v1/alerts/{id}',
   summary: 'One alert subscription',
   description: 'An alert subscription and its last alerts.',
@@ -63,12 +110,7 @@ export const earlierGetAlert = earlierRead(getAlert, {
   reply: EarlierSubscription,
   asked,
   toCurrent: ({ params }) => ({ params }),
-  fromCurrent: shown,
-  simulate: (input) => shown(exampleFor(getAlert, input)),
-});
-
-function shown({ id, status, min_size_mm, recent_alerts }: z.infer<typeof SubscriptionDetail>): EarlierSubscription {
-  return {
+  fromCurrent: ({ id, status, min_size_mm, recent_alerts }) => ({
     id,
     status,
     threshold_mm: min_size_mm,
@@ -78,11 +120,11 @@ function shown({ id, status, min_size_mm, recent_alerts }: z.infer<typeof Subscr
       mesh_size_mm: estimated_size_mm,
       storm_id: track_id,
     })),
-  };
-}
+  }),
+});
 
 /** DELETE /legacy/v1/alerts/{id} */
-export const earlierDeleteAlert = earlierWrite(deleteAlert, {
+export const earlierDeleteAlert = earlierOf(deleteAlert, {
   path: '/v1/alerts/{id}',
   summary: 'Cancel an alert subscription',
   description: 'Deletes a subscription. What was still to be sent to its address is not.',

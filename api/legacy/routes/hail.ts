@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Position } from '../../../schemas/geo/position.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import type { ScanTiles } from '../../../schemas/resources/tile-frame.ts';
 import { MS_PER_HOUR, timestamp } from '../../../schemas/time.ts';
@@ -10,7 +9,8 @@ import { getHailForecast } from '../../routes/hail-forecast.ts';
 import { listStorms } from '../../routes/storms.ts';
 import { getScanTiles } from '../../routes/tiles.ts';
 import { nearestWithin } from '../../rules/nearest.ts';
-import { earlierRead } from '../endpoint.ts';
+import { readEndpoint } from '../../server/endpoint.ts';
+import { earlier, earlierOf, takenOver } from '../endpoint.ts';
 import { EarlierForecast, EarlierRadar, EarlierStorms, RADAR_PRODUCTS, type RadarProduct } from '../resources.ts';
 import { forecastConfidence } from '../rules.ts';
 import { simulatedForecast, simulatedStorms } from '../simulated-data.ts';
@@ -18,7 +18,7 @@ import { simulatedForecast, simulatedStorms } from '../simulated-data.ts';
 const AT = { lat: '35.22', lng: '-97.44' };
 
 /** GET /legacy/v1/hail/current?lat=35.22&lng=-97.44 */
-export const earlierHailCurrent = earlierRead(listStorms, {
+export const earlierHailCurrent = earlierOf(listStorms, {
   path: '/v1/hail/current',
   summary: 'Storms with hail around a point',
   description:
@@ -31,7 +31,7 @@ export const earlierHailCurrent = earlierRead(listStorms, {
   reply: EarlierStorms,
   asked: { query: AT },
   toCurrent: ({ query: { lat, lng, radius_km } }) => ({
-    query: { lat, lon: lng, radius_km, detail: 'standard' },
+    query: { lat, lon: lng, radius_km, detail: 'standard' as const },
   }),
   fromCurrent: ({ cells }) =>
     cells.map(({ track_id, lat, lon, scan_time, motion, hail }) => ({
@@ -47,7 +47,7 @@ export const earlierHailCurrent = earlierRead(listStorms, {
 });
 
 /** GET /legacy/v1/hail/forecast?lat=35.22&lng=-97.44&hours=6 */
-export const earlierHailForecast = earlierRead(getHailForecast, {
+export const earlierHailForecast = earlierOf(getHailForecast, {
   path: '/v1/hail/forecast',
   summary: 'Hail of the next hours at a point',
   description:
@@ -74,42 +74,48 @@ type Picture = Omit<EarlierRadar['products'][number], 'type'>;
 
 /** Half of the way round the Earth: some radar is nearer. */
 const ANYWHERE_KM = 20_100;
+/** The question for the newest pictures. */
+const NEWEST = { params: null, query: { date: null }, body: null };
 
-/** GET /legacy/v1/radar/current?lat=35.22&lng=-97.44&products=mesh */
-export const earlierRadarCurrent = earlierRead(getScanTiles, {
-  path: '/v1/radar/current',
-  summary: 'Newest radar pictures at a point',
-  description:
-    'The nearest WSR-88D radar, and for each product the archive of the newest scan. The archives cover all radars, are public and never change: this call only tells where they are.',
-  query: z.object({
-    lat: latitudeQuery(),
-    lng: longitudeQuery(),
-    products: wordsQuery(RADAR_PRODUCTS, { description: 'Products, between commas.' }),
-  }),
-  reply: EarlierRadar,
-  asked: { query: { ...AT, products: 'mesh,velocity' } },
-  toCurrent: () => ({ query: { date: null } }),
-  fromCurrent: async (tiles, { query: { lat, lng, products }, edition, services }) => {
-    const pictures: Readonly<Record<RadarProduct, Picture>> = {
-      reflectivity: await reflectivityOf(edition, services),
-      velocity: none('The source of the scans, NOAA MRMS, publishes no velocity.'),
-      mesh: meshOf(tiles),
-    };
-    return {
-      station: stationOf({ lat, lon: lng }),
-      products: products.map((type) => ({ type, ...pictures[type] })),
-    };
-  },
-  simulate: ({ query: { lat, lng, products } }) => ({
-    station: stationOf({ lat, lon: lng }),
-    products: products.map((type) => ({ type, ...none('Simulated answers have no pictures.') })),
-  }),
+const RadarQuestion = z.object({
+  lat: latitudeQuery(),
+  lng: longitudeQuery(),
+  products: wordsQuery(RADAR_PRODUCTS, { description: 'Products, between commas.' }),
 });
 
-function stationOf(position: Position): string {
-  const nearest = nearestWithin(position, WSR88D, ANYWHERE_KM);
+/** GET /legacy/v1/radar/current?lat=35.22&lng=-97.44&products=mesh */
+export const earlierRadarCurrent = earlier(
+  readEndpoint({
+    ...takenOver(getScanTiles),
+    path: '/v1/radar/current',
+    summary: 'Newest radar pictures at a point',
+    description:
+      'The nearest WSR-88D radar, and for each product the archive of the newest scan. The archives cover all radars, are public and never change: this call only tells where they are.',
+    query: RadarQuestion,
+    reply: EarlierRadar,
+    price: () => getScanTiles.price(NEWEST),
+    plan: (input) => getScanTiles.plan?.({ ...input, ...NEWEST }) ?? { dates: [] },
+    answer: async ({ query, ...input }) => {
+      const { body } = await getScanTiles.answer({ ...input, ...NEWEST });
+      const pictures: Readonly<Record<RadarProduct, Picture>> = {
+        reflectivity: await reflectivityOf(input.edition, input.services),
+        velocity: none('The source of the scans, NOAA MRMS, publishes no velocity.'),
+        mesh: meshOf(body as ScanTiles),
+      };
+      return { body: radarAt(query, (type) => pictures[type]) };
+    },
+    simulate: ({ query }) => radarAt(query, () => none('Simulated answers have no pictures.')),
+  }),
+  { query: { ...AT, products: 'mesh,velocity' } },
+);
+
+function radarAt(
+  { lat, lng, products }: z.infer<typeof RadarQuestion>,
+  pictureOf: (type: RadarProduct) => Picture,
+): EarlierRadar {
+  const nearest = nearestWithin({ lat, lon: lng }, WSR88D, ANYWHERE_KM);
   if (nearest === null) throw new TypeError('there is no radar on Earth');
-  return nearest.item.id;
+  return { station: nearest.item.id, products: products.map((type) => ({ type, ...pictureOf(type) })) };
 }
 
 function meshOf({ frames }: ScanTiles): Picture {

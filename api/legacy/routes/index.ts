@@ -1,8 +1,9 @@
+import { z } from 'zod';
+import { Health } from '../../../schemas/resources/health.ts';
 import { getHealth } from '../../routes/health.ts';
 import { exportUsage, getUsage } from '../../routes/usage.ts';
 import type { Endpoint } from '../../server/endpoint.ts';
 import { earlier } from '../endpoint.ts';
-import { EarlierHealth } from '../resources.ts';
 import { EARLIER_MOUNT } from '../variant.ts';
 import { earlierDeleteAlert, earlierGetAlert, earlierSubscribe } from './alerts.ts';
 import { earlierHailCurrent, earlierHailForecast, earlierRadarCurrent } from './hail.ts';
@@ -12,6 +13,11 @@ import { EARLIER_WEBHOOKS } from './webhooks.ts';
 
 /** GET /legacy/v1/usage/export: CSV has no envelope. */
 const earlierUsageExport: Endpoint = { ...exportUsage, variant: 'legacy', path: `${EARLIER_MOUNT}/usage/export` };
+
+/** State of the service. */
+const EarlierHealth = Health.extend({
+  api_variant: z.literal('legacy').meta({ description: 'Variant of the interface that answers.' }),
+}).meta({ id: 'EarlierHealth' });
 
 const LEGACY = { api_variant: 'legacy' as const };
 

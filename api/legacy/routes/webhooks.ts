@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
+import { WebhookCreated, WebhookCreation, WebhookUpdate, WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { type AnyEventType, EARLIER_EVENT_TYPES, type EventType } from '../../../schemas/webhook-events.ts';
 import { ApiError } from '../../http/errors.ts';
 import {
@@ -16,15 +16,27 @@ import {
 import type { Endpoint } from '../../server/endpoint.ts';
 import { parseReceiverUrl } from '../../webhooks/public-address.ts';
 import { setReceiverFormat } from '../../webhooks/receivers.ts';
-import { earlier, earlierWrite, exampleFor } from '../endpoint.ts';
-import {
-  EarlierWebhookCreated,
-  EarlierWebhookCreation,
-  EarlierWebhookTest,
-  EarlierWebhookUpdate,
-} from '../resources.ts';
+import { earlier, earlierOf, exampleFor } from '../endpoint.ts';
 
 const EXAMPLE_URL = 'https://hooks.example.com/hail';
+
+const eventTypes = z.array(z.enum(EARLIER_EVENT_TYPES));
+
+/** A subset of the event types of the earlier variant, each once. */
+const wantedEvents = eventTypes
+  .min(1)
+  .transform((types) => EARLIER_EVENT_TYPES.filter((type) => types.includes(type)))
+  .meta({ description: 'Event types to send; every type when left out.' });
+
+const EarlierWebhookCreation = WebhookCreation.extend({ events: wantedEvents.nullish() });
+const EarlierWebhookUpdate = WebhookUpdate.extend({ events: wantedEvents.optional() });
+const EarlierWebhookCreated = WebhookCreated.extend({
+  events: eventTypes.meta({ description: 'Event types that are sent.' }),
+});
+
+const EarlierWebhookTest = z.object({
+  event: z.enum(EARLIER_EVENT_TYPES).nullish().meta({ description: 'Type to send; `alert.created` when left out.' }),
+});
 
 /** Types of the earlier format as the current endpoints take them: these check types against the format of the webhook. */
 function asCurrent(types: readonly AnyEventType[]): EventType[] {
@@ -32,19 +44,19 @@ function asCurrent(types: readonly AnyEventType[]): EventType[] {
 }
 
 /** POST /legacy/v1/webhooks */
-const createEarlierWebhook = earlierWrite(createWebhook, {
+const createEarlierWebhook = earlierOf(createWebhook, {
   path: '/v1/webhooks',
   body: EarlierWebhookCreation,
   reply: EarlierWebhookCreated,
   asked: { body: { url: EXAMPLE_URL, events: ['hail.detected', 'hail.cleared'] } },
   toCurrent: ({ body: { url, events } }) => ({ body: { url, events: asCurrent(events ?? EARLIER_EVENT_TYPES) } }),
-  also: ({ rows }, { webhook_id }) => setReceiverFormat(rows, webhook_id, 'legacy'),
+  also: (rows, { webhook_id }) => setReceiverFormat(rows, webhook_id, 'legacy'),
   fromCurrent: (made, { body }) => ({ ...made, events: [...(body.events ?? EARLIER_EVENT_TYPES)] }),
   check: ({ url }) => checkAddress('/url', url),
 });
 
 /** PUT /legacy/v1/webhooks/{id} */
-const updateEarlierWebhook = earlierWrite(updateWebhook, {
+const updateEarlierWebhook = earlierOf(updateWebhook, {
   path: '/v1/webhooks/{id}',
   params: z.object({ id: z.string().meta({ description: 'Id of a webhook.' }) }),
   body: EarlierWebhookUpdate,

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { EARLIER_ENDPOINTS } from '../../../api/legacy/routes/index.ts';
-import { EARLIER_DESCRIPTION, OTHER_VARIANTS } from '../../../api/legacy/variants.ts';
+import { EARLIER, EARLIER_DESCRIPTION } from '../../../api/legacy/variants.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/public-pages.ts';
 import { describeApi } from '../../../api/server/openapi.ts';
@@ -83,7 +83,7 @@ export async function startWholeService(): Promise<WholeService> {
     webhookClient: receivers(),
     app: {
       publicRoutes: [openApiDocument(document), openApiDocument(earlier, own_path)],
-      variants: OTHER_VARIANTS,
+      variants: [EARLIER],
     },
   });
   try {

@@ -1,18 +1,22 @@
+import pino from 'pino';
 import { createSubscription, deleteSubscription } from '../../../../api/alerts/subscriptions.ts';
 import type { Records } from '../../../../api/billing/records.ts';
-import { createRiskWatch, type RiskWatchParts } from '../../../../api/legacy/risk-watch.ts';
+import { startRiskWatch } from '../../../../api/legacy/risk-watch.ts';
 import { deleteLocations, upsertLocations } from '../../../../api/portfolio/locations.ts';
 import type { Writer } from '../../../../api/records/database.ts';
 import { openQueue } from '../../../../api/records/tasks.ts';
 import { insertWebhook, setReceiverFormat } from '../../../../api/webhooks/receivers.ts';
 import type { ClimatologyCell } from '../../../../schemas/tables/derived.ts';
 import { timestamp } from '../../../../schemas/time.ts';
+import { editionOf } from '../../data/alert-scans.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };
 const YARD = { row_index: 0, name: 'Yard', ...PLACE, address: null, tags: null };
 const ADDRESS = 'https://receiver.example/hail';
+
+type Parts = Parameters<typeof startRiskWatch>[0];
 
 /** When the newest data of a weekly run were published. */
 const asOf = (run: number) => Date.parse('2026-05-01T00:00:00Z') + run * 7 * 86_400_000;
@@ -37,11 +41,18 @@ async function watched(world: World) {
   });
   let runs = 0;
   let score = 0;
-  let shown: ReturnType<RiskWatchParts['climatology']['table']> = null;
+  let shown: ReturnType<Parts['climatology']['table']> = null;
   let meanwhile = async () => {};
   const cell = () => ({ annual_score: score }) as ClimatologyCell;
-  const watchOf = (own: Records) =>
-    createRiskWatch({
+  const watchOf = (own: Records) => {
+    let compare = async () => {};
+    const parts: Parts = {
+      catalog: {
+        afterEdition: ({ react }) => {
+          compare = () => react(editionOf([]), new AbortController().signal);
+          return async () => {};
+        },
+      },
       climatology: { table: () => shown ?? { version: String(runs), data_as_of: asOf(runs), cell } },
       records: {
         ...own,
@@ -52,7 +63,10 @@ async function watched(world: World) {
       },
       queue: openQueue(own.store, { failed: () => {}, troubled: () => {} }),
       now: () => world.now_ms,
-    });
+    };
+    startRiskWatch(parts, pino({ level: 'silent' }));
+    return () => compare();
+  };
   const watches = [watchOf(records), watchOf(await world.open())];
   /** What is told while something is done, newest last. */
   const toldBy = async (doing: () => Promise<unknown>) => {
