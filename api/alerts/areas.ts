@@ -6,9 +6,8 @@ import { AREA_LIMITS } from '../../schemas/resources/area.ts';
 import { instant } from '../../schemas/time.ts';
 import type { Tariff } from '../accounts/plans.ts';
 import { ApiError } from '../http/errors.ts';
-import { rememberDeleted } from '../records/cursors.ts';
 import type { Writer } from '../records/database.ts';
-import { countOwn, deleteOwn, type OwnList, ownRow } from '../records/own-rows.ts';
+import { countOwn, deleteOwn, type OwnList, ownRow, rememberDeleted } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
 import type { AreaShape } from '../rules/area-geometry.ts';
 
@@ -106,11 +105,11 @@ export async function changeArea(
 
 /** Deletes an area with its geometry and its alerts. Cursors that name it stay valid for a day. Throws `not_found`. */
 export async function removeArea(writer: Writer, id: string): Promise<void> {
-  const { rows, business_id, now_ms } = writer;
+  const { rows } = writer;
   const { updated_at } = (await deleteOwn(writer, 'areas', id)) ?? unknownArea();
   await rows.deleteFrom('area_rings').where('area_id', '=', id).execute();
   await rows.deleteFrom('alerts').where('location_id', '=', id).execute();
-  await rememberDeleted(rows, { business_id, list: AREAS.list }, [{ id, sort_key: updated_at }], now_ms);
+  await rememberDeleted(writer, AREAS, [{ id, sort_key: updated_at }]);
 }
 
 /** An area of a business. Throws `not_found`. */

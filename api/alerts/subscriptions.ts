@@ -1,9 +1,8 @@
 import type { Selectable } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
-import { rememberDeleted } from '../records/cursors.ts';
 import type { Writer } from '../records/database.ts';
-import { countOwn, deleteOwn, type OwnList, ownRow } from '../records/own-rows.ts';
+import { countOwn, deleteOwn, type OwnList, ownRow, rememberDeleted } from '../records/own-rows.ts';
 import { forgetScores } from '../records/risk-scores.ts';
 import type { Database } from '../records/schema.ts';
 import { deleteMessages } from '../webhooks/messages.ts';
@@ -89,11 +88,10 @@ export async function updateSubscription(
 
 /** Deletes a subscription; false when the business has none of that id. Cursors that name it stay valid for a day. */
 export async function deleteSubscription(writer: Writer, id: string): Promise<boolean> {
-  const { rows, business_id, now_ms } = writer;
+  const { rows } = writer;
   const deleted = await deleteOwn(writer, 'subscriptions', id);
   if (deleted === null) return false;
-  const list = SUBSCRIPTIONS.list;
-  await rememberDeleted(rows, { business_id, list }, [{ id, sort_key: deleted.created_at }], now_ms);
+  await rememberDeleted(writer, SUBSCRIPTIONS, [{ id, sort_key: deleted.created_at }]);
   await closeAlerts(rows, id);
   await deleteMessages(rows, id);
   await forgetScores(rows, [id]);

@@ -1,14 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import { lockBusiness } from '../accounts/businesses.ts';
 import { type Caller, createKeyring, type Keyring } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
-import { type CursorNote, keepPlaces, sweepCursors } from '../records/cursors.ts';
 import { type OpenStore, openDatabase, recordsLocation, type Store, type Writer } from '../records/database.ts';
 import { type Deletions, NO_DELETIONS, openDeletions } from '../records/deletions.ts';
 import { BusinessGone, CommitInDoubt, isOutage, OutcomeUnknown } from '../records/errors.ts';
 import { migrate } from '../records/migrate.ts';
-import { OWNER } from '../records/owner.ts';
+import { sweepCursors } from '../records/own-rows.ts';
 import type { Waits } from '../records/postgres.ts';
 import type { Database } from '../records/schema.ts';
 import {
@@ -79,8 +79,6 @@ export interface Records extends Keyring, OpenStore {
   ) => Promise<Result | OverCap>;
   /** What may be deleted by its age. */
   readonly deletions: Deletions;
-  /** Remembers where a page ended. */
-  readonly rememberCursor: (note: CursorNote) => Promise<void>;
   /** False when the database cannot be read or written now, or is damaged; asked once a second. */
   readonly health: () => Promise<boolean>;
   /** Writes the noted counts, and closes. */
@@ -142,16 +140,11 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     charge: async (charge) => {
       counts.note(charge.key_id, charge.at_ms, false);
       return await unlessRefused(() =>
-        untilKnown(
-          store,
-          charge.request_id,
-          async (rows) => {
-            await ledger.enter(rows, charge);
-            await ledger.count(rows, charge);
-            return 'charged' as const;
-          },
-          'repeatable',
-        ),
+        untilKnown(store, charge.request_id, async (rows) => {
+          await ledger.enter(rows, charge);
+          await ledger.count(rows, charge);
+          return 'charged' as const;
+        }),
       );
     },
     wouldExceed: async ({ plan, business_id, rate_bucket, key_cap }, credits, now_ms) => {
@@ -185,7 +178,6 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       };
       return await unlessRefused(() => (charge ? untilKnown(store, charge.request_id, write) : transaction(write)));
     },
-    rememberCursor: (note) => transaction((rows) => keepPlaces(rows, [note])),
     health: healthOf(store),
     close: async () => {
       clearInterval(sweeping);
@@ -203,7 +195,6 @@ async function untilKnown<Result>(
   { transaction }: Store,
   id: string,
   work: (rows: Transaction<Database>) => Promise<Result>,
-  repeatable?: 'repeatable',
 ): Promise<Result> {
   const results: Result[] = [];
   const attempt = () =>
@@ -211,7 +202,7 @@ async function untilKnown<Result>(
       const result = await work(rows);
       results.push(result);
       return result;
-    }, repeatable);
+    });
   try {
     return await attempt();
   } catch (cause) {
@@ -250,9 +241,12 @@ function healthOf(store: Store): () => Promise<boolean> {
   };
 }
 
+/** Names the row that this process writes. */
+const PROBE = randomUUID().slice(-2);
+
 /** Reads a row, and writes one that few processes share: that of a process which was cut off is locked for a while. */
 async function isWell({ reader, transaction, damage }: Store): Promise<boolean> {
-  const probe = { name: `health ${OWNER.slice(-2)}`, at: new Date().toISOString() };
+  const probe = { name: `health ${PROBE}`, at: new Date().toISOString() };
   try {
     await reader.selectFrom('probes').select('name').limit(1).execute();
     await transaction((rows) =>

@@ -3,9 +3,8 @@ import { newId } from '../../schemas/ids.ts';
 import type { AcceptedRow, PortfolioUploaded, RejectedRow } from '../../schemas/resources/portfolio-upload.ts';
 import { instant } from '../../schemas/time.ts';
 import { yieldToEventLoop } from '../http/event-loop.ts';
-import { rememberDeleted } from '../records/cursors.ts';
 import type { Writer } from '../records/database.ts';
-import { countOwn, type OwnList } from '../records/own-rows.ts';
+import { countOwn, type OwnList, rememberDeleted } from '../records/own-rows.ts';
 import { forgetScores } from '../records/risk-scores.ts';
 import type { Database } from '../records/schema.ts';
 import type { LocationRow } from './rows.ts';
@@ -93,9 +92,10 @@ export async function upsertLocations(
 
 /** Deletes locations; returns those ids that were there, in the order asked. Cursors that name them stay valid for a day. */
 export async function deleteLocations(
-  { rows, business_id, now_ms }: Writer,
+  writer: Writer,
   ids: readonly string[],
 ): Promise<readonly string[]> {
+  const { rows, business_id } = writer;
   const names = new Map<string, string>();
   for (const chunk of chunks(ids)) {
     const own = rows.deleteFrom('portfolio_locations').where('business_id', '=', business_id);
@@ -104,7 +104,7 @@ export async function deleteLocations(
   }
   for (const chunk of chunks([...names.keys()])) await forgetScores(rows, chunk);
   const places = Array.from(names, ([id, sort_key]) => ({ id, sort_key }));
-  await rememberDeleted(rows, { business_id, list: LOCATIONS.list }, places, now_ms);
+  await rememberDeleted(writer, LOCATIONS, places);
   return ids.filter((id) => names.has(id));
 }
 

@@ -1,22 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CompiledQuery, Kysely, type QueryResult, type RawBuilder, sql, type Transaction } from 'kysely';
-import { isOutage } from './errors.ts';
-import { type Damage, explainStatement, withMappedErrors } from './mapped-errors.ts';
-import { postgresDialect, type Waits } from './postgres.ts';
+import { type Damage, explainErrors } from './mapped-errors.ts';
+import { openPostgres, type Waits } from './postgres.ts';
 import type { Database } from './schema.ts';
-import { readingSqlite, sqlitePath, WritingSqlite } from './sqlite.ts';
+import { openSqlite, sqlitePath } from './sqlite.ts';
 
 /** Where the records lie: a SQLite file, or the address of a PostgreSQL database. */
 export type DatabaseLocation = { readonly path: string } | { readonly url: string };
 
-/**
- * Runs a transaction: what `work` throws rolls it back and is thrown again. `repeatable`: `work` changes nothing but rows, and may
- * be run again.
- */
-export type Transact = <Result>(
-  work: (rows: Transaction<Database>) => Promise<Result>,
-  repeatable?: 'repeatable',
-) => Promise<Result>;
+/** Runs a transaction: what `work` throws rolls it back and is thrown again. */
+export type Transact = <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
 
 /** Runs a prepared statement within a transaction. */
 export type Execute = <Row>(rows: Transaction<Database>, query: CompiledQuery<Row>) => Promise<QueryResult<Row>>;
@@ -73,23 +66,15 @@ export function recordsLocation(dataRoot: string, databaseUrl: string | null): D
 /** Opens the records. PostgreSQL is not contacted before the first statement; a SQLite file is made with mode 0600. */
 export function openDatabase(location: DatabaseLocation, waits: Waits = SERVICE_WAITS): Store {
   const damage: Damage = { reason: null, found: () => {} };
-  const open = (dialect: Parameters<typeof withMappedErrors>[0], use: 'reading' | 'writing') =>
-    new Kysely<Database>({ dialect: withMappedErrors(dialect, use, damage) });
+  const [reading, writing] = [explainErrors('reading', damage), explainErrors('writing', damage)];
   if ('path' in location) {
     const { path } = location;
-    const dialect = new WritingSqlite(path, waits.lock_ms);
-    const writer = open(dialect, 'writing');
-    const reader = open(readingSqlite(path), 'reading');
-    const explain = explainStatement('writing', damage);
-    const execute: Execute = async (_, query) => {
-      try {
-        return dialect.execute(query);
-      } catch (error) {
-        throw explain(error);
-      }
-    };
+    const { dialect, execute } = openSqlite(path, waits.lock_ms, writing);
+    const writer = new Kysely<Database>({ dialect });
+    const reader = new Kysely<Database>({ dialect: openSqlite(path, null, reading).dialect });
     return {
-      ...{ kind: 'sqlite', name: path, writer, reader, damage, execute, transaction: grouped(writer, execute) },
+      ...{ kind: 'sqlite', name: path, writer, reader, damage, transaction: grouped(writer, execute) },
+      execute: async (_, query) => execute(query),
       ...{ forUpdate: sql``, skipLocked: sql``, forKeyShare: sql`` },
       selfCheck: async () => {
         const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(reader);
@@ -102,10 +87,11 @@ export function openDatabase(location: DatabaseLocation, waits: Waits = SERVICE_
     };
   }
   const { host, pathname } = new URL(location.url);
-  const dialect = postgresDialect(location.url, waits);
-  const writer = open(dialect, 'writing');
+  const dialect = openPostgres(location.url, waits);
+  const writer = new Kysely<Database>({ dialect: dialect(writing) });
+  const reader = new Kysely<Database>({ dialect: dialect(reading) });
   return {
-    ...{ kind: 'postgres', name: `postgres://${host}${pathname}`, writer, reader: open(dialect, 'reading'), damage },
+    ...{ kind: 'postgres', name: `postgres://${host}${pathname}`, writer, reader, damage },
     transaction: (work) => writer.transaction().execute(work),
     execute: (rows, query) => rows.executeQuery(query),
     ...{ forUpdate: sql`for update`, skipLocked: sql`for update skip locked`, forKeyShare: sql`for key share` },
@@ -120,52 +106,19 @@ const RELEASE = CompiledQuery.raw('release member');
 
 /** A transaction that waits for the next commit. */
 interface Member {
-  /** Runs it; returns what its caller is answered once the commit is made. */
+  /** Runs it in a savepoint; returns what its caller is answered once the commit is made. */
   readonly run: (rows: Transaction<Database>) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
-  readonly is_repeatable: boolean;
 }
 
 /**
  * Transactions of one writer that share their commits, whose `fsync` is what costs: those of one turn of the event loop, and those
  * that arrive while a commit runs, form the next group. Each runs in a savepoint of its own, in order of arrival: what it throws rolls
- * back its own rows. A group of repeatable ones runs without savepoints first, and with them when one throws. When the commit fails,
- * all of the group are rolled back.
+ * back its own rows. When the commit fails, all of the group are rolled back.
  */
-function grouped(writer: Kysely<Database>, execute: Execute): Transact {
+function grouped(writer: Kysely<Database>, execute: (query: CompiledQuery) => unknown): Transact {
   let waiting: Member[] = [];
   let isRunning = false;
-
-  async function commit(group: readonly Member[], with_savepoints: boolean): Promise<void> {
-    const answers: (() => void)[] = [];
-    try {
-      await writer.transaction().execute(async (rows) => {
-        for (const member of group)
-          answers.push(await (with_savepoints ? runInSavepoint(rows, member) : member.run(rows)));
-      });
-    } catch (error) {
-      if (!with_savepoints && !isOutage(error)) return await commit(group, true);
-      for (const { reject } of group) reject(error);
-      return;
-    }
-    for (const answer of answers) answer();
-  }
-
-  async function runInSavepoint(rows: Transaction<Database>, { run, reject }: Member): Promise<() => void> {
-    await execute(rows, SAVEPOINT);
-    let answer: () => void;
-    try {
-      answer = await run(rows);
-    } catch (error) {
-      // After some faults SQLite rolls back everything by itself, the whole group.
-      await execute(rows, ROLLBACK_TO).catch(() => {
-        throw error;
-      });
-      answer = () => reject(error);
-    }
-    await execute(rows, RELEASE);
-    return answer;
-  }
 
   async function commitAll(): Promise<void> {
     isRunning = true;
@@ -173,18 +126,40 @@ function grouped(writer: Kysely<Database>, execute: Execute): Transact {
       await nextTurn();
       const group = waiting.slice(0, LARGEST_GROUP);
       waiting = waiting.slice(LARGEST_GROUP);
-      await commit(group, !group.every(({ is_repeatable }) => is_repeatable));
+      const answers: (() => void)[] = [];
+      try {
+        await writer.transaction().execute(async (rows) => {
+          for (const { run } of group) answers.push(await run(rows));
+        });
+        for (const answer of answers) answer();
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
     }
     isRunning = false;
   }
 
-  return (work, repeatable) =>
+  return (work) =>
     new Promise((resolve, reject) => {
       const run = async (rows: Transaction<Database>) => {
-        const result = await work(rows);
-        return () => resolve(result);
+        execute(SAVEPOINT);
+        let answer: () => void;
+        try {
+          const result = await work(rows);
+          answer = () => resolve(result);
+        } catch (error) {
+          answer = () => reject(error);
+          try {
+            execute(ROLLBACK_TO);
+          } catch {
+            // After some faults SQLite rolls back everything by itself, the whole group.
+            throw error;
+          }
+        }
+        execute(RELEASE);
+        return answer;
       };
-      waiting.push({ run, reject, is_repeatable: repeatable !== undefined });
+      waiting.push({ run, reject });
       if (!isRunning) void commitAll();
     });
 }
@@ -197,35 +172,26 @@ export async function snapshot<Result>(
   return await reader.transaction().setIsolationLevel('repeatable read').execute(read);
 }
 
-/** A parameter in a prepared query. */
-class Param {
-  readonly name: string;
-
-  constructor(name: string) {
-    this.name = name;
-  }
-}
-
-/** Values of the parameters, by name. */
-type Values = Readonly<Record<string, string | number | null>>;
-
-/** A parameter of that name, where a value of type T would stand. */
-export function param<T extends string | number | null>(name: string): RawBuilder<T> {
-  return sql<T>`${sql.val(new Param(name))}`;
+/** A parameter of that name in a prepared query, where a value of type T would stand. */
+export function param<T extends string | number | null>(param: string): RawBuilder<T> {
+  return sql<T>`${sql.val({ param })}`;
 }
 
 /**
- * A query that is built and compiled once; each call binds its parameters. Building and compiling cost several times what
+ * A query that is built and compiled once; each call binds its parameters by name. Building and compiling cost several times what
  * SQLite needs to run a charge.
  */
-export function prepare<Row>(query: { compile(): CompiledQuery<Row> }): (values: Values) => CompiledQuery<Row> {
+export function prepare<Row>(query: {
+  compile(): CompiledQuery<Row>;
+}): (values: Readonly<Record<string, string | number | null>>) => CompiledQuery<Row> {
   const compiled = query.compile();
   return (values) => ({
     ...compiled,
     parameters: compiled.parameters.map((parameter) => {
-      if (!(parameter instanceof Param)) return parameter;
-      const value = values[parameter.name];
-      if (value === undefined) throw new TypeError(`parameter ${parameter.name} has no value`);
+      const { param }: { readonly param?: string } = Object(parameter);
+      if (param === undefined) return parameter;
+      const value = values[param];
+      if (value === undefined) throw new TypeError(`parameter ${param} has no value`);
       return value;
     }),
   });

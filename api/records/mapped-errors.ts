@@ -1,4 +1,3 @@
-import type { DatabaseConnection, Dialect, Driver } from 'kysely';
 import { CommitFailed, CommitInDoubt, LockNotGiven, RecordsUnavailable } from './errors.ts';
 
 /** SQLite result codes that are faults of the store, not of the statement: busy, locked, memory, read-only, I/O, corrupt, full, cannot open, not a database. */
@@ -23,85 +22,37 @@ export interface Damage {
   found: (reason: string) => void;
 }
 
-/**
- * A dialect that throws RecordsUnavailable while nothing was done; CommitFailed once a transaction has begun (it is rolled back);
- * CommitInDoubt when the answer to a COMMIT was lost. Faults of a statement pass unchanged: they are bugs.
- */
-export function withMappedErrors(dialect: Dialect, use: 'reading' | 'writing', damage: Damage): Dialect {
-  const explain = explainStatement(use, damage);
-  return {
-    createAdapter: () => dialect.createAdapter(),
-    createQueryCompiler: () => dialect.createQueryCompiler(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
-    createDriver: () => guardDriver(dialect.createDriver(), explain, damage),
-  };
-}
+/** The error to throw for that of a statement; null: of a connection that cannot be had. */
+export type Explain = (error: unknown, statement: string | null) => unknown;
 
-/** The error that a failed statement throws; damage is noted. */
-export function explainStatement(use: 'reading' | 'writing', damage: Damage): (error: unknown) => unknown {
-  return (error) => {
-    noteDamage(error, damage);
+/**
+ * Errors of a database in words of the records: RecordsUnavailable while nothing was done; CommitFailed once a transaction has begun
+ * (it is rolled back); CommitInDoubt when the answer to a COMMIT was lost. Faults of a statement pass unchanged: they are bugs.
+ */
+export function explainErrors(use: 'reading' | 'writing', damage: Damage): Explain {
+  return (error, statement) => {
+    const reason = reasonOf(error);
+    if (isDamage(error) && damage.reason === null) {
+      damage.reason = reason;
+      damage.found(reason);
+    }
+    const unavailable = (what: string) => new RecordsUnavailable(`${what} (${reason})`, { cause: error });
+    if (statement === null) return unavailable('cannot be reached');
     if (!isTrouble(error)) return error;
-    if (use === 'reading') return unavailable('a read failed')(error);
+    if (/^(begin|start transaction)/.test(statement))
+      return sqliteCode(error) === SQLITE_BUSY
+        ? new LockNotGiven('another process holds the write lock', { cause: error })
+        : unavailable('cannot begin');
+    if (statement === 'commit') {
+      const Failure = isLost(error) ? CommitInDoubt : CommitFailed;
+      return new Failure(`a commit failed (${reason})`, { cause: error });
+    }
+    if (use === 'reading') return unavailable('a read failed');
     const state = sqlState(error);
     if (state === SQLSTATE_LOCK_NOT_GIVEN)
-      return new LockNotGiven(`another transaction holds what a write needs (${reasonOf(error)})`, { cause: error });
-    if (SQLSTATE_KEPT_OUT.test(state)) return unavailable('a write was not let in')(error);
-    return new CommitFailed(`a write failed (${reasonOf(error)})`, { cause: error });
-  };
-}
-
-function noteDamage(error: unknown, damage: Damage): void {
-  if (!isDamage(error) || damage.reason !== null) return;
-  damage.reason = reasonOf(error);
-  damage.found(damage.reason);
-}
-
-function guardDriver(driver: Driver, explain: (error: unknown) => unknown, damage: Damage): Driver {
-  const bare = new WeakMap<DatabaseConnection, DatabaseConnection>();
-  const bareOf = (guard: DatabaseConnection) => bare.get(guard) ?? guard;
-
-  /** Runs a step, and throws what `failed` makes of its failure. */
-  const guarded = async <T>(run: () => Promise<T>, failed: (error: unknown) => unknown): Promise<T> => {
-    try {
-      return await run();
-    } catch (error) {
-      noteDamage(error, damage);
-      throw failed(error);
-    }
-  };
-  const failedBegin = (error: unknown): Error =>
-    sqliteCode(error) === SQLITE_BUSY
-      ? new LockNotGiven('another process holds the write lock', { cause: error })
-      : unavailable('cannot begin')(error);
-  const failedCommit = (error: unknown): Error => {
-    const Failure = isLost(error) ? CommitInDoubt : CommitFailed;
-    return new Failure(`a commit failed (${reasonOf(error)})`, { cause: error });
-  };
-  return {
-    init: (options) => guarded(() => driver.init(options), unavailable('cannot be opened')),
-    acquireConnection: async (options) => {
-      const connection = await guarded(() => driver.acquireConnection(options), unavailable('cannot be reached'));
-      const guard: DatabaseConnection = {
-        executeQuery: (query, options) => guarded(() => connection.executeQuery(query, options), explain),
-        streamQuery: (query, chunkSize, options) => connection.streamQuery(query, chunkSize, options),
-      };
-      bare.set(guard, connection);
-      return guard;
-    },
-    beginTransaction: (connection, settings) =>
-      guarded(() => driver.beginTransaction(bareOf(connection), settings), failedBegin),
-    commitTransaction: (connection) => guarded(() => driver.commitTransaction(bareOf(connection)), failedCommit),
-    rollbackTransaction: async (connection) => {
-      try {
-        await driver.rollbackTransaction(bareOf(connection));
-      } catch (error) {
-        // The cause of the rollback is thrown next, with more detail. A lost connection ends its transaction by itself.
-        if (!isTrouble(error)) throw error;
-      }
-    },
-    releaseConnection: (connection, options) => driver.releaseConnection(bareOf(connection), options),
-    destroy: (options) => driver.destroy(options),
+      return new LockNotGiven(`another transaction holds what a write needs (${reason})`, { cause: error });
+    if (SQLSTATE_KEPT_OUT.test(state)) return unavailable('a write was not let in');
+    return new CommitFailed(`a write failed (${reason})`, { cause: error });
   };
 }
 
@@ -135,10 +86,6 @@ function sqliteCode(error: unknown): number | null {
 function sqlState(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : '';
-}
-
-function unavailable(what: string): (cause: unknown) => RecordsUnavailable {
-  return (cause) => new RecordsUnavailable(`${what} (${reasonOf(cause)})`, { cause });
 }
 
 function reasonOf(cause: unknown): string {

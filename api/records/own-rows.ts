@@ -1,12 +1,12 @@
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { instant } from '../../schemas/time.ts';
 import { yieldToEventLoop } from '../http/event-loop.ts';
-import { type CursorNote, cursorNote, cursorPlace, type Walk } from './cursors.ts';
-import type { Writer } from './database.ts';
+import type { Store, Writer } from './database.ts';
 import type { Database } from './schema.ts';
 
 /** Tables of resources that a business names by their id. */
-type OwnTable = 'areas' | 'attempts' | 'portfolio_locations' | 'subscriptions' | 'webhooks';
-type Row<Table extends OwnTable> = Selectable<Database[Table]>;
+export type OwnTable = 'areas' | 'attempts' | 'portfolio_locations' | 'subscriptions' | 'webhooks';
+export type Row<Table extends OwnTable> = Selectable<Database[Table]>;
 const ROWS_PER_READ = 2_000;
 
 /** The row with some values, such as its id and its business; null when there is none. */
@@ -102,29 +102,93 @@ export async function selectPage<Table extends OwnTable>(
     .execute();
 }
 
+/** How long a cursor keeps the place at which it was handed out. */
+export const CURSOR_MS = 3_600_000;
+/** How long the place of a deleted item is kept. */
+const DELETED_MS = 24 * 3_600_000;
+/** Holder of the place of a deleted item: every key. */
+const ANY_HOLDER = '';
+
+/** Who reads a list: a business with a key, whose rate bucket outlives the rotation of the key. */
+type Reader = Readonly<Record<'business_id' | 'rate_bucket', string>>;
+
 /**
- * Place where a cursor continues: the one stored for this holder of the cursor, or of a row that was deleted within the day, else the
- * present place of the row. Null: unknown.
+ * Place where a cursor continues: the one at which it was handed out to the same reader within the hour, else that of an item that was
+ * deleted within the day, else the present place of the item. Null: unknown.
  */
 export async function listPlace<Table extends OwnTable>(
   rows: Kysely<Database>,
   { list, table, sorted_by }: OwnList<Table>,
   owner: Partial<Row<Table>>,
-  walk: Omit<Walk, 'list'>,
-  cursor: string,
+  { business_id, rate_bucket }: Reader,
+  id: string,
   now_ms: number,
 ): Promise<ListPlace | null> {
-  const stored = await cursorPlace(rows, { ...walk, list }, cursor, now_ms);
-  const sort_key = stored ?? (await ownRow(rows, table, { ...owner, id: cursor }))?.[sorted_by];
-  return typeof sort_key === 'string' ? { id: cursor, sort_key } : null;
+  const kept = await rows
+    .selectFrom('cursors')
+    .select('sort_key')
+    .where(({ and }) => and({ business_id, list, item_id: id }))
+    .where('holder', 'in', [rate_bucket, ANY_HOLDER])
+    .where('expires_at', '>', instant(now_ms))
+    .orderBy('holder', 'desc')
+    .executeTakeFirst();
+  const sort_key = kept?.sort_key ?? (await ownRow(rows, table, { ...owner, id }))?.[sorted_by];
+  return typeof sort_key === 'string' ? { id, sort_key } : null;
 }
 
-/** Argument of `Records.rememberCursor` for a page that ends with a row. */
-export function placeNote<Table extends OwnTable>(
+/** Keeps the place at which a page ended, so that its cursor, which is returned, stays valid while the row changes or vanishes. */
+export async function rememberPlace<Table extends OwnTable>(
+  rows: Transaction<Database>,
   { list, sorted_by }: OwnList<Table>,
-  walk: Omit<Walk, 'list'>,
-  last: Row<Table> & { readonly id: string },
+  { business_id, rate_bucket: holder }: Reader,
+  last: Row<Table>,
   now_ms: number,
-): CursorNote {
-  return cursorNote({ ...walk, list }, last.id, String(last[sorted_by]), now_ms);
+): Promise<string> {
+  const { id, [sorted_by]: sort_key }: Record<string, string> = Object(last);
+  await keepPlaces(rows, [{ business_id, holder, list, item_id: id, sort_key, expires_at: instant(now_ms + CURSOR_MS) }]);
+  return id;
+}
+
+/** Keeps the places of items that are being deleted, so that cursors that name them stay valid. */
+export async function rememberDeleted(
+  { rows, business_id, now_ms }: Writer,
+  { list }: Pick<OwnList<OwnTable>, 'list'>,
+  items: readonly ListPlace[],
+): Promise<void> {
+  const place = { business_id, holder: ANY_HOLDER, list, expires_at: instant(now_ms + DELETED_MS) };
+  const places = items.map(({ id, sort_key }) => ({ ...place, item_id: id, sort_key }));
+  if (places.length > 0) await keepPlaces(rows, places);
+}
+
+/** Writes places, over those of the same item and holder. */
+async function keepPlaces(rows: Transaction<Database>, places: readonly Database['cursors'][]): Promise<void> {
+  await rows
+    .insertInto('cursors')
+    .values(places)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['business_id', 'list', 'item_id', 'holder'])
+        .doUpdateSet((eb) => ({ sort_key: eb.ref('excluded.sort_key'), expires_at: eb.ref('excluded.expires_at') })),
+    )
+    .execute();
+}
+
+/** Removes places whose time was over at an instant, at most `most` of them; returns their count. */
+export async function sweepCursors(
+  rows: Kysely<Database>,
+  { skipLocked }: Pick<Store, 'skipLocked'>,
+  until_ms: number,
+  most: number,
+): Promise<number> {
+  const over = rows
+    .selectFrom('cursors')
+    .select(['business_id', 'list', 'item_id', 'holder'])
+    .where('expires_at', '<=', instant(until_ms))
+    .limit(most)
+    .modifyEnd(skipLocked);
+  const { numDeletedRows } = await rows
+    .deleteFrom('cursors')
+    .where(({ refTuple }) => sql<boolean>`${refTuple('business_id', 'list', 'item_id', 'holder')} in ${over}`)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
 }

@@ -6,6 +6,7 @@ import {
   type PostgresQueryResult,
 } from 'kysely';
 import pg from 'pg';
+import type { Explain } from './mapped-errors.ts';
 
 /** How long statements wait for the database. */
 export interface Waits {
@@ -26,8 +27,8 @@ const CLOSE_MS = 1_000;
 /** SQLSTATEs of a session that is over, cannot be had, or may only read: connection, resources, shutdown, start, standby. */
 const NO_SESSION = /^(08|53|57P|25006)/;
 
-/** Connections to a PostgreSQL server, each with bounded waits. */
-export function postgresDialect(url: string, { lock_ms, statement_ms }: Waits): PostgresDialect {
+/** Connections to a PostgreSQL server, each with bounded waits; the dialects that are made of them share them. */
+export function openPostgres(url: string, { lock_ms, statement_ms }: Waits): (explain: Explain) => PostgresDialect {
   const pool = new pg.Pool({
     connectionString: url,
     max: CONNECTIONS,
@@ -41,29 +42,44 @@ export function postgresDialect(url: string, { lock_ms, statement_ms }: Waits): 
   // The pool replaces a connection that breaks, and its statement is rejected; without listeners the event would end the process.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  const bounded: PostgresPool = {
-    options: { connectionString: url },
-    connect: async () => sessionOf(await pool.connect()),
-    end: async () => {
-      await Promise.race([pool.end(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
-    },
+  return (explain) => {
+    const bounded: PostgresPool = {
+      options: { connectionString: url },
+      connect: async () => {
+        try {
+          return sessionOf(await pool.connect(), explain);
+        } catch (error) {
+          throw explain(error, null);
+        }
+      },
+      end: async () => {
+        await Promise.race([pool.end(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
+      },
+    };
+    return new PostgresDialect({ pool: bounded });
   };
-  return new PostgresDialect({ pool: bounded });
 }
 
 /** A connection that the pool does not give out again after a failure that ended its session. */
-function sessionOf(client: pg.PoolClient): PostgresPoolClient {
+function sessionOf(client: pg.PoolClient, explain: Explain): PostgresPoolClient {
   let isOver = false;
-  function query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;
-  function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
-  function query(text: unknown, values: readonly unknown[] = []): unknown {
-    if (isOver) throw new Error('the session is over, expected an open one');
-    return client.query(String(text), [...values]).catch((error: unknown) => {
+  async function run(text: string, values: readonly unknown[]) {
+    try {
+      if (isOver) throw new Error('the session is over, expected an open one');
+      return await client.query(text, [...values]);
+    } catch (error) {
       // Only the server sends a SQLSTATE: any other failure says that it was not heard.
       const state = error instanceof pg.DatabaseError ? error.code : undefined;
       if (state === undefined || NO_SESSION.test(state)) isOver = true;
-      throw error;
-    });
+      // The transaction of a session that is over ends by itself; the cause of the rollback is thrown next, with more detail.
+      if (isOver && text === 'rollback') return { command: 'ROLLBACK' as const, rowCount: 0, rows: [] };
+      throw explain(error, text);
+    }
+  }
+  function query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;
+  function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
+  function query(text: unknown, values: readonly unknown[] = []): unknown {
+    return run(String(text), values);
   }
   return { query, release: () => client.release(isOver) };
 }

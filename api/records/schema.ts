@@ -40,12 +40,31 @@ const indexed = <const Of extends Columns>(
   columns: Of,
 ) => ({ columns, indexes });
 
+/** Columns of what a business has under an id. */
+const OWN = { id: text(), business_id: text() };
+const WRITTEN = { created_at: text(), updated_at: text() };
+/** Columns of what receives events, a webhook or a subscription. */
+const RECEIVER = {
+  ...OWN,
+  /** Encrypted under the master key. */
+  secret: text(),
+  /** Types and bytes of the events that are sent to it. */
+  format: text<VariantName>(),
+  /** Distinct events in a row whose first attempt failed. */
+  consecutive_failures: whole(),
+  /** When a mail last reported its failures, before it was disabled. */
+  warned_at: nullable(text()),
+  /** When the team was last mailed that deliveries were given up. */
+  give_up_mailed_at: nullable(text()),
+  ...WRITTEN,
+};
+
 /**
  * Every table, once, in the order in which a transaction locks rows of one business, and within a table in the order of its
  * primary key: transactions that keep to it never wait for each other in a circle. Rows with a `business_id` go with their
  * business, unless that may be null.
  */
-export const TABLES = {
+const TABLES = {
   businesses: table({
     id: text(),
     name: unique(text()),
@@ -84,15 +103,13 @@ export const TABLES = {
       ['business_id', 'id'],
     ],
     {
-      id: text(),
-      business_id: text(),
+      ...OWN,
       name: text(),
       lat: real(),
       lon: real(),
       address: text(),
       tags: text(),
-      created_at: text(),
-      updated_at: text(),
+      ...WRITTEN,
     },
   ),
 
@@ -103,8 +120,7 @@ export const TABLES = {
       ['business_id', 'group_id'],
     ],
     {
-      id: text(),
-      business_id: text(),
+      ...OWN,
       kind: text<'polygon' | 'point'>(),
       name: text(),
       description: nullable(text()),
@@ -123,8 +139,7 @@ export const TABLES = {
       lon: nullable(real()),
       /** GeoJSON Polygon of a polygon, as answers show it. */
       geometry: nullable(text()),
-      created_at: text(),
-      updated_at: text(),
+      ...WRITTEN,
       geometry_at: text(),
     },
   ),
@@ -139,59 +154,33 @@ export const TABLES = {
 
   /** Circles whose hail is reported to an address of the subscription's own. */
   subscriptions: indexed([['business_id', 'id']], {
-    id: text(),
-    business_id: text(),
+    ...RECEIVER,
     name: text(),
     lat: real(),
     lon: real(),
     radius_km: real(),
     min_size_mm: real(),
     webhook_url: text(),
-    /** Encrypted under the master key. */
-    secret: text(),
     status: text<'active' | 'paused'>(),
-    /** Types and bytes of the events that are sent to `webhook_url`. */
-    format: text<VariantName>(),
     /** Counts changes of what it asks for and of its name; not what happens to it. */
     version: whole(),
     trigger_count: whole(),
     last_triggered_at: nullable(text()),
-    /** Distinct events in a row whose first attempt failed. */
-    consecutive_failures: whole(),
-    /** When a mail last reported its failures, before it was disabled. */
-    warned_at: nullable(text()),
-    /** When the team was last mailed that deliveries were given up. */
-    give_up_mailed_at: nullable(text()),
-    created_at: text(),
-    updated_at: text(),
   }),
 
   /** Addresses that a business gives for its events. */
   webhooks: indexed([['business_id', 'id']], {
-    id: text(),
-    business_id: text(),
+    ...RECEIVER,
     url: text(),
-    /** Encrypted under the master key. */
-    secret: text(),
     /** The secrets before, encrypted as one text, each with its end; the last one ends at `old_secret_until`. */
     old_secret: nullable(text()),
     old_secret_until: nullable(text()),
     events: text(),
     status: text<'active' | 'paused' | 'disabled'>(),
-    /** Types and bytes of the events that are sent to it. */
-    format: text<VariantName>(),
     /** Since when it takes nothing; null while active. */
     inactive_since: nullable(text()),
     success_count: whole(),
     failure_count: whole(),
-    /** Distinct events in a row whose first attempt failed. */
-    consecutive_failures: whole(),
-    /** When a mail last reported its failures, before it was disabled. */
-    warned_at: nullable(text()),
-    /** When the team was last mailed that deliveries were given up. */
-    give_up_mailed_at: nullable(text()),
-    created_at: text(),
-    updated_at: text(),
   }),
 
   /** Episodes of hail over a subscription or an area. */
@@ -201,8 +190,7 @@ export const TABLES = {
       ['business_id', 'id'],
     ],
     {
-      id: text(),
-      business_id: text(),
+      ...OWN,
       location_id: text(),
       location_kind: text<'subscription' | 'area'>(),
       location_name: text(),
@@ -233,8 +221,7 @@ export const TABLES = {
 
   /** Events for one receiver each, whose bytes are the same with every attempt. */
   messages: indexed([['receiver_id', 'state'], ['alert_id'], ['after_id'], ['state', 'next_at']], {
-    id: text(),
-    business_id: text(),
+    ...OWN,
     receiver_id: text(),
     event: text(),
     body: text(),
@@ -256,8 +243,7 @@ export const TABLES = {
 
   /** Attempts, the last 100 of each receiver. */
   attempts: indexed([['receiver_id', 'created_at', 'id'], ['event_id']], {
-    id: text(),
-    business_id: text(),
+    ...OWN,
     receiver_id: text(),
     event_id: text(),
     event: text(),
@@ -279,8 +265,7 @@ export const TABLES = {
 
   /** Reports and exports: work that a caller polls, and the file it makes. */
   jobs: indexed([['status', 'id'], ['expires_at'], ['business_id', 'id']], {
-    id: text(),
-    business_id: text(),
+    ...OWN,
     kind: text<'report' | 'export'>(),
     status: text<'pending' | 'done' | 'failed'>(),
     /** JSON object: the validated request. */
@@ -385,8 +370,7 @@ export const TABLES = {
 
   /** Keys without their secrets: the text of a key is shown once and never stored. */
   keys: indexed([['business_id'], ['rate_bucket']], {
-    id: text(),
-    business_id: text(),
+    ...OWN,
     public_id: unique(text()),
     /** SHA-256 of the whole key, hex. */
     digest: text(),
@@ -453,18 +437,16 @@ export type Database = { readonly [Name in TableName]: RowOf<(typeof TABLES)[Nam
 type RowOf<Of> = { -readonly [Name in keyof Of]: Of[Name] extends Column<infer Value> ? Value : never };
 
 /** Definition of any table, without the types of its columns. */
-export interface Table {
+interface Table {
   readonly name: TableName;
   readonly columns: Columns;
   readonly indexes: readonly (readonly string[])[];
 }
 
 /** Every table, in the order of the locks. */
-export const ALL_TABLES: readonly Table[] = Object.entries(TABLES).map(([name, { columns, indexes }]) => ({
-  name: name as TableName,
-  columns,
-  indexes,
-}));
+export const ALL_TABLES = Object.entries(TABLES).map(([name, definition]): Table => {
+  return { name: name as TableName, ...definition };
+});
 
 /** True for a table whose rows go with their business. */
 export function isOwned({ columns }: Table): boolean {

@@ -24,13 +24,11 @@ export class MasterKeyError extends Error {
   }
 }
 
-/** Prefix of encrypted text. */
-const FORMAT = 'v1';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_BYTES = 6;
 /** Mode of a file that its owner alone reads and writes. */
-export const KEY_FILE_MODE = 0o600;
+const KEY_FILE_MODE = 0o600;
 /** Purposes of the keys that are derived from the master key. */
 const LABELS = { secrets: 'hail secrets at rest', links: 'hail signed addresses', id: 'hail master key id' } as const;
 
@@ -80,7 +78,7 @@ export function isEncrypted(text: string): boolean {
   return /^v1\.[0-9a-f]{12}\.[A-Za-z0-9_-]+$/.test(text);
 }
 
-export interface SecretsSettings {
+interface SecretsSettings {
   /** Folder with the records of a data root. */
   readonly records_root: string;
   /** Keys that were set, the one to encrypt under first; null: the file of the data root. */
@@ -154,7 +152,7 @@ async function encryptAnew(rows: Transaction<Database>, { encrypt, decrypt }: Se
 }
 
 function beginning(id: string): string {
-  return `${FORMAT}.${id}.`;
+  return `v1.${id}.`;
 }
 
 function derived(master: Buffer, label: string, bytes: number): Buffer {

@@ -4,16 +4,17 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import {
-  CompiledQuery,
+  type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
+  type Driver,
   type QueryResult,
   SqliteAdapter,
-  type SqliteDatabase,
-  SqliteDialect,
-  SqliteDriver,
-  type SqliteStatement,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
 } from 'kysely';
+import { LockNotGiven } from './errors.ts';
+import type { Explain } from './mapped-errors.ts';
 
 /** How long opening a file waits for another process: before anything is served, so it may hold up the event loop. */
 const OPENING_WAIT_MS = 5_000;
@@ -29,76 +30,108 @@ export function sqlitePath(dataRoot: string): string {
   return join(dataRoot, 'records', 'hail.sqlite');
 }
 
-/** SQLite whose statements see what is committed; opened once there is a connection that writes. */
-export function readingSqlite(path: string): Dialect {
-  return new SqliteDialect({ database: async () => connection(path, READING_WAIT_MS) });
+/** A SQLite file for Kysely. */
+interface Sqlite {
+  readonly dialect: Dialect;
+  /** Runs a statement at once, in the transaction that is open: the queue of Kysely costs more than a statement of a charge. */
+  readonly execute: <Row>(query: CompiledQuery<Row>) => QueryResult<Row>;
 }
 
-/** SQLite whose transactions begin by taking the one write lock, for which they wait `lock_ms`. */
-export class WritingSqlite extends SqliteDialect {
-  readonly #path: string;
-  readonly #lock_ms: number;
-  #database: SqliteDatabase | undefined;
+/**
+ * One connection to the file. `lock_ms`: it writes, its transactions begin by taking the one write lock, for which they wait so long,
+ * and it makes the file where there is none. Null: it reads what is committed, and is used once there is one that writes.
+ */
+export function openSqlite(path: string, lock_ms: number | null, explain: Explain): Sqlite {
+  let database: DatabaseSync | undefined;
+  const statements = new Map<string, Prepared>();
 
-  constructor(path: string, lock_ms: number) {
-    super({ database: async () => connection(path, 0) });
-    this.#path = path;
-    this.#lock_ms = lock_ms;
+  function prepared(text: string): Prepared {
+    const known = statements.get(text);
+    if (known !== undefined) return known;
+    if (database === undefined) throw new TypeError('the database is not open, expected a connection to it');
+    const statement = database.prepare(text);
+    const made = { statement, hasRows: statement.columns().length > 0 };
+    if (statements.size >= STATEMENTS_KEPT) statements.clear();
+    statements.set(text, made);
+    return made;
   }
 
-  override createDriver(): SqliteDriver {
-    const open = async () => {
-      createFile(this.#path);
-      this.#database = connection(this.#path, 0);
-      return this.#database;
-    };
-    return new WritingDriver(open, this.#lock_ms);
+  function execute<Row>({ sql, parameters }: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): QueryResult<Row> {
+    try {
+      const { statement, hasRows } = prepared(sql);
+      const values = parameters as readonly SQLInputValue[];
+      if (hasRows) return { rows: statement.all(...values) as Row[] };
+      return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
+    } catch (error) {
+      throw explain(error, sql);
+    }
   }
 
-  /** Runs a statement within the open transaction, at once: the queue of Kysely costs more than a statement of a charge. */
-  execute<Row>({ sql, parameters }: CompiledQuery<Row>): QueryResult<Row> {
-    if (this.#database === undefined) throw new TypeError('the database is not open, expected a transaction in it');
-    const statement = this.#database.prepare(sql);
-    if (statement.reader) return { rows: statement.all(parameters) as Row[] };
-    return { rows: [], numAffectedRows: BigInt(statement.run(parameters).changes) };
-  }
-
-  override createAdapter(): SqliteAdapter {
-    return new WritingAdapter();
-  }
-}
-
-class WritingDriver extends SqliteDriver {
-  readonly #lock_ms: number;
-
-  constructor(database: () => Promise<SqliteDatabase>, lock_ms: number) {
-    super({ database });
-    this.#lock_ms = lock_ms;
-  }
-
-  /** Between tries the event loop turns: no statement of a writer waits for a lock by itself. */
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    const until_ms = performance.now() + this.#lock_ms;
-    for (;;)
+  const connection: DatabaseConnection = {
+    executeQuery: async (query) => execute(query),
+    streamQuery: () => {
+      throw new TypeError('rows are streamed, expected to be read at once');
+    },
+  };
+  const run = (sql: string) => execute({ sql, parameters: [] });
+  const driver: Driver = {
+    init: async () => {
       try {
-        await connection.executeQuery(CompiledQuery.raw('begin immediate'));
-        return;
+        if (lock_ms !== null) createFile(path);
+        database = openFile(path, lock_ms === null ? READING_WAIT_MS : 0);
       } catch (error) {
-        if (!isBusy(error) || performance.now() > until_ms) throw error;
-        await sleep(TRY_EVERY_MS);
+        throw explain(error, null);
       }
-  }
+    },
+    acquireConnection: async () => connection,
+    beginTransaction: async () => {
+      if (lock_ms === null) run('begin');
+      else await beginWriting(run, lock_ms);
+    },
+    commitTransaction: async () => void run('commit'),
+    rollbackTransaction: async () => {
+      // After some faults, such as a full disk, SQLite has rolled back by itself.
+      if (database?.isTransaction) run('rollback');
+    },
+    releaseConnection: async () => {},
+    destroy: async () => database?.close(),
+  };
+  const dialect: Dialect = {
+    createDriver: () => driver,
+    createAdapter: () => new Adapter(),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
+  return { dialect, execute };
+}
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly hasRows: boolean;
+}
+
+/** Between tries the event loop turns: no statement of a writer waits for a lock by itself. */
+async function beginWriting(run: (sql: string) => unknown, lock_ms: number): Promise<void> {
+  const until_ms = performance.now() + lock_ms;
+  for (;;)
+    try {
+      run('begin immediate');
+      return;
+    } catch (error) {
+      if (!(error instanceof LockNotGiven) || performance.now() > until_ms) throw error;
+      await sleep(TRY_EVERY_MS);
+    }
 }
 
 /** Kysely makes tables within a transaction where the adapter says that this is possible; in SQLite it is. */
-class WritingAdapter extends SqliteAdapter {
+class Adapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
 }
 
-/** A connection to the SQLite file, which must be there; statements are prepared once, and wait for locks for `wait_ms`. */
-function connection(path: string, wait_ms: number): SqliteDatabase {
+/** Opens the file, which must be there. */
+function openFile(path: string, wait_ms: number): DatabaseSync {
   // Never creates the file: a new one next to the log of another would destroy both.
   const address = pathToFileURL(path);
   address.searchParams.set('mode', 'rw');
@@ -107,37 +140,7 @@ function connection(path: string, wait_ms: number): SqliteDatabase {
   // FULL: the last commits survive a power cut; NORMAL may lose them.
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
   database.exec(`pragma busy_timeout = ${wait_ms}`);
-  const statements = new Map<string, SqliteStatement>();
-  return {
-    close: () => database.close(),
-    prepare: (text) => {
-      const known = statements.get(text);
-      if (known) return known;
-      // After some faults, such as a full disk, SQLite has rolled back by itself.
-      if (text === 'rollback' && !database.isTransaction) return NOTHING;
-      const statement = prepared(database.prepare(text));
-      if (statements.size >= STATEMENTS_KEPT) statements.clear();
-      if (text !== 'rollback') statements.set(text, statement);
-      return statement;
-    },
-  };
-}
-
-const NOTHING: SqliteStatement = {
-  reader: false,
-  all: () => [],
-  run: () => ({ changes: 0, lastInsertRowid: 0 }),
-  iterate: () => [].values(),
-};
-
-function prepared(statement: StatementSync): SqliteStatement {
-  const values = (parameters: readonly unknown[]) => parameters as readonly SQLInputValue[];
-  return {
-    reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...values(parameters)),
-    run: (parameters) => statement.run(...values(parameters)),
-    iterate: (parameters) => statement.iterate(...values(parameters)),
-  };
+  return database;
 }
 
 /**
@@ -168,14 +171,10 @@ export function takeServiceLock(dataRoot: string): (() => void) | null {
     database.exec('pragma locking_mode = exclusive; begin exclusive');
   } catch (error) {
     database.close();
-    if (isBusy(error)) return null;
+    if (((error as { readonly errcode?: number }).errcode ?? 0) === SQLITE_BUSY) return null;
     throw error;
   }
   return () => {
     if (database.isOpen) database.close();
   };
-}
-
-function isBusy(error: unknown): boolean {
-  return (((error as { readonly errcode?: number }).errcode ?? 0) & 0xff) === SQLITE_BUSY;
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sql, type Transaction } from 'kysely';
-import { leaseClock } from './clock.ts';
+import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Store } from './database.ts';
 import type { Database } from './schema.ts';
 
@@ -86,7 +85,7 @@ type TaskStore = Pick<Store, 'kind' | 'reader' | 'transaction' | 'skipLocked'>;
 
 /** The queue of the records. Due times and leases are those of the database's clock. */
 export function openQueue(store: TaskStore, reports: QueueReports): Queue {
-  const workers = new Map<string, Set<Worker>>();
+  const workers = new Map<string, Worker>();
   return {
     add: async (rows, ...tasks) => {
       const now_ms = Date.now();
@@ -98,153 +97,110 @@ export function openQueue(store: TaskStore, reports: QueueReports): Queue {
       if (added.length > 0) await rows.insertInto('tasks').values(added).execute();
     },
     work: (name, settings, handler) => {
-      const worker = new Worker(store, reports, name, settings, handler);
-      const others = workers.get(name) ?? new Set();
-      workers.set(name, others.add(worker));
-      return async () => {
-        others.delete(worker);
-        await worker.stop();
-      };
+      const worker = startWorker(store, reports, name, settings, handler);
+      workers.set(name, worker);
+      return worker.stop;
     },
-    wake: (name) => {
-      for (const worker of workers.get(name) ?? []) worker.wake();
-    },
-    load: (name) => {
-      const [worker] = workers.get(name) ?? [];
-      return worker?.load ?? null;
-    },
+    wake: (name) => workers.get(name)?.wake(),
+    load: (name) => workers.get(name)?.load() ?? null,
     close: async () => {
-      await Promise.all([...workers.values()].flatMap((same) => [...same]).map((worker) => worker.stop()));
+      await Promise.all(workers.values().map(({ stop }) => stop()));
     },
   };
 }
 
-/** Runs the tasks of a name. */
-class Worker {
-  readonly #store: TaskStore;
-  readonly #reports: QueueReports;
-  readonly #name: string;
-  readonly #settings: WorkSettings;
-  readonly #handler: (task: Task) => Promise<void>;
-  readonly #timers: readonly NodeJS.Timeout[];
-  /** Names the leases of this worker. */
-  readonly #lease = randomUUID();
-  /** By id. */
-  readonly #running = new Map<string, Task>();
-  readonly #runs = new Set<Promise<void>>();
-  /** Number of the last turn of each tenant. */
-  readonly #turns = new Map<string, number>();
-  #turn = 0;
-  /** Ids of finished tasks whose rows are still to be removed. */
-  #done: string[] = [];
-  #polling: Promise<void> | null = null;
-  #pollAgain = false;
-  #troubled = false;
-  #stopped = false;
-
-  constructor(
-    store: TaskStore,
-    reports: QueueReports,
-    name: string,
-    settings: WorkSettings,
-    handler: (task: Task) => Promise<void>,
-  ) {
-    this.#store = store;
-    this.#reports = reports;
-    this.#name = name;
-    this.#settings = settings;
-    this.#handler = handler;
-    this.#timers = [
-      setInterval(() => this.wake(), POLL_EVERY_MS).unref(),
-      setInterval(() => void this.#extendLeases(), settings.lease_ms / EXTENSIONS_PER_LEASE).unref(),
-    ];
-    this.wake();
-  }
-
-  get load(): QueueLoad {
-    return { slots: this.#settings.at_once, running: this.#running.size };
-  }
-
+interface Worker {
   /** Polls now, or once more after the poll that is running. */
-  wake(): void {
-    this.#pollAgain = true;
-    this.#polling ??= this.#poll();
-  }
-
+  readonly wake: () => void;
+  readonly load: () => QueueLoad;
   /** Claims no more, waits for the running tasks and removes the finished ones. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#polling;
-    await Promise.all(this.#runs);
-    for (const timer of this.#timers) clearInterval(timer);
-    this.wake();
-    await this.#polling;
+  readonly stop: () => Promise<void>;
+}
+
+/** Runs the tasks of a name. */
+function startWorker(
+  store: TaskStore,
+  reports: QueueReports,
+  name: string,
+  { at_once, at_once_of_group, lease_ms }: WorkSettings,
+  handler: (task: Task) => Promise<void>,
+): Worker {
+  /** Names the leases of this worker. */
+  const lease = randomUUID();
+  const leaseEnd = () => sql<number>`${leaseClock(store)} + ${lease_ms}`;
+  /** By id. */
+  const running = new Map<string, Task>();
+  const runs = new Set<Promise<void>>();
+  /** Ids of finished tasks whose rows are still to be removed. */
+  const done = new Set<string>();
+  /** Number of the last turn of each tenant. */
+  const turns = new Map<string, number>();
+  let turn = 0;
+  let polling: Promise<void> | null = null;
+  let pollAgain = false;
+  let isTroubled = false;
+  let isStopped = false;
+
+  function wake(): void {
+    pollAgain = true;
+    polling ??= poll();
   }
 
-  async #poll(): Promise<void> {
-    while (this.#pollAgain) {
-      this.#pollAgain = false;
+  async function poll(): Promise<void> {
+    while (pollAgain) {
+      pollAgain = false;
       try {
         // There may be more; the tasks that were started get the event loop first.
-        if (await this.#removeAndClaim()) this.#pollAgain = true;
-        this.#report(null);
+        if (await removeAndClaim()) pollAgain = true;
+        report(null);
       } catch (error) {
-        this.#report(error);
+        report(error);
       }
       await nextTurn();
     }
-    this.#polling = null;
+    polling = null;
   }
 
-  #report(trouble: unknown): void {
-    if (this.#troubled !== (trouble !== null)) this.#reports.troubled(this.#name, trouble);
-    this.#troubled = trouble !== null;
+  function report(trouble: unknown): void {
+    if (isTroubled !== (trouble !== null)) reports.troubled(name, trouble);
+    isTroubled = trouble !== null;
   }
 
   /** Removes finished tasks and starts due ones; true when it started any. */
-  async #removeAndClaim(): Promise<boolean> {
-    const done = this.#done;
-    this.#done = [];
-    try {
-      const tenants = await this.#tenantsInTurn();
-      if (done.length === 0 && tenants.length === 0) return false;
-      const claimed = await this.#store.transaction(async (rows) => {
-        if (done.length > 0)
-          await rows.deleteFrom('tasks').where('id', 'in', done).where('lease', '=', this.#lease).execute();
-        return await this.#claim(rows, tenants);
-      });
-      for (const task of claimed) this.#begin(task);
-      return claimed.length > 0;
-    } catch (error) {
-      this.#done.push(...done);
-      throw error;
-    }
+  async function removeAndClaim(): Promise<boolean> {
+    const finished = [...done];
+    const tenants = await tenantsInTurn();
+    if (finished.length === 0 && tenants.length === 0) return false;
+    const claimed = await store.transaction(async (rows) => {
+      if (finished.length > 0)
+        await rows.deleteFrom('tasks').where('id', 'in', finished).where('lease', '=', lease).execute();
+      return await claim(rows, tenants);
+    });
+    for (const id of finished) done.delete(id);
+    for (const task of claimed) begin(task);
+    return claimed.length > 0;
   }
 
   /** Tenants with due tasks and room for them, the one whose last turn is longest ago first. */
-  async #tenantsInTurn(): Promise<readonly string[]> {
-    if (this.#stopped || this.#running.size >= this.#settings.at_once) return [];
-    const tenants = await dueTenants(this.#store, this.#name);
-    const turnOf = (tenant: string) => this.#turns.get(tenant) ?? 0;
-    return tenants.filter((tenant) => this.#roomOf(tenant) > 0).toSorted((a, b) => turnOf(a) - turnOf(b));
+  async function tenantsInTurn(): Promise<readonly string[]> {
+    if (isStopped || running.size >= at_once) return [];
+    const tenants = await dueTenants(store, name);
+    const turnOf = (tenant: string) => turns.get(tenant) ?? 0;
+    return tenants.filter((tenant) => roomOf(tenant) > 0).toSorted((a, b) => turnOf(a) - turnOf(b));
   }
 
-  #roomOf(tenant: string): number {
-    const share = Math.ceil(this.#settings.at_once * TENANT_SHARE);
-    return share - this.#countOf((task) => task.tenant === tenant);
+  function roomOf(tenant: string): number {
+    const own = running.values().filter((task) => task.tenant === tenant);
+    return Math.ceil(at_once * TENANT_SHARE) - own.toArray().length;
   }
 
-  #countOf(isMeant: (task: Task) => boolean): number {
-    return this.#running.values().filter(isMeant).toArray().length;
-  }
-
-  async #claim(rows: Transaction<Database>, tenants: readonly string[]): Promise<readonly Task[]> {
+  async function claim(rows: Transaction<Database>, tenants: readonly string[]): Promise<readonly Task[]> {
     const claimed: Task[] = [];
-    let free = Math.min(this.#settings.at_once - this.#running.size, CLAIMED_AT_ONCE_MAX);
+    let free = Math.min(at_once - running.size, CLAIMED_AT_ONCE_MAX);
     for (const [k, tenant] of tenants.entries()) {
-      const most = Math.min(this.#roomOf(tenant), Math.ceil(free / (tenants.length - k)));
+      const most = Math.min(roomOf(tenant), Math.ceil(free / (tenants.length - k)));
       if (most === 0) break;
-      const tasks = await this.#claimOf(rows, tenant, most);
+      const tasks = await claimOf(rows, tenant, most);
       claimed.push(...tasks);
       free -= tasks.length;
     }
@@ -252,37 +208,32 @@ class Worker {
   }
 
   /** Claims due tasks of a tenant. One that other transactions hold is skipped, and so is one that runs here after its lease ended. */
-  async #claimOf(rows: Transaction<Database>, tenant: string, most: number): Promise<readonly Task[]> {
-    const { at_once_of_group, lease_ms } = this.#settings;
-    const groups = Map.groupBy(this.#running.values(), ({ group }) => group);
+  async function claimOf(rows: Transaction<Database>, tenant: string, most: number): Promise<readonly Task[]> {
+    const groups = Map.groupBy(running.values(), ({ group }) => group);
     const full = [...groups].flatMap(([group, tasks]) => (tasks.length >= at_once_of_group ? [group] : []));
     const due = await rows
       .selectFrom('tasks')
       .select(['id', 'task_group'])
-      .where('name', '=', this.#name)
+      .where('name', '=', name)
       .where('tenant', '=', tenant)
-      .where(isDue(this.#store))
+      .where(isDue(store))
       .$if(full.length > 0, (query) => query.where('task_group', 'not in', full))
       .orderBy('retry')
       .orderBy('due_ms')
       .orderBy('id')
       .limit(most)
-      .modifyEnd(this.#store.skipLocked)
+      .modifyEnd(store.skipLocked)
       .execute();
     const ids = [...Map.groupBy(due, ({ task_group }) => task_group)].flatMap(([group, tasks]) =>
       tasks
-        .filter(({ id }) => !this.#running.has(id))
+        .filter(({ id }) => !running.has(id))
         .slice(0, at_once_of_group - (groups.get(group)?.length ?? 0))
         .map(({ id }) => id),
     );
     if (ids.length === 0) return [];
     const claimed = await rows
       .updateTable('tasks')
-      .set((eb) => ({
-        lease: this.#lease,
-        lease_until_ms: sql<number>`${leaseClock(this.#store)} + ${lease_ms}`,
-        taken: eb('taken', '+', 1),
-      }))
+      .set((eb) => ({ lease, lease_until_ms: leaseEnd(), taken: eb('taken', '+', 1) }))
       .where('id', 'in', ids)
       .returning(['id', 'task_group as group', 'tenant', 'payload', 'taken'])
       .execute();
@@ -291,40 +242,64 @@ class Worker {
       .toSorted((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
   }
 
-  #begin(task: Task): void {
-    this.#running.set(task.id, task);
-    this.#turn += 1;
-    this.#turns.set(task.tenant, this.#turn);
-    const run = this.#run(task).finally(() => {
-      this.#runs.delete(run);
-      this.#running.delete(task.id);
-      this.wake();
+  function begin(task: Task): void {
+    running.set(task.id, task);
+    turns.set(task.tenant, ++turn);
+    const run = runHandler(task).finally(() => {
+      runs.delete(run);
+      running.delete(task.id);
+      wake();
     });
-    this.#runs.add(run);
+    runs.add(run);
   }
 
-  async #run(task: Task): Promise<void> {
+  async function runHandler(task: Task): Promise<void> {
     try {
-      await this.#handler(task);
-      this.#done.push(task.id);
+      await handler(task);
+      done.add(task.id);
     } catch (error) {
-      this.#reports.failed(this.#name, task, error);
+      reports.failed(name, task, error);
     }
   }
 
   /** If an extension fails, the next one makes up for it, or another process claims the task. */
-  async #extendLeases(): Promise<void> {
-    if (this.#running.size === 0) return;
+  async function extendLeases(): Promise<void> {
+    if (running.size === 0) return;
     try {
-      const lease_until_ms = sql<number>`${leaseClock(this.#store)} + ${this.#settings.lease_ms}`;
-      await this.#store.transaction(async (rows) => {
-        const held = rows.updateTable('tasks').set({ lease_until_ms }).where('lease', '=', this.#lease);
-        await held.where('id', 'in', [...this.#running.keys()]).execute();
+      await store.transaction(async (rows) => {
+        const held = rows.updateTable('tasks').set({ lease_until_ms: leaseEnd() }).where('lease', '=', lease);
+        await held.where('id', 'in', [...running.keys()]).execute();
       });
     } catch (error) {
-      this.#report(error);
+      report(error);
     }
   }
+
+  const timers = [
+    setInterval(wake, POLL_EVERY_MS).unref(),
+    setInterval(() => void extendLeases(), lease_ms / EXTENSIONS_PER_LEASE).unref(),
+  ];
+  wake();
+  return {
+    wake,
+    load: () => ({ slots: at_once, running: running.size }),
+    stop: async () => {
+      isStopped = true;
+      await polling;
+      await Promise.all(runs);
+      for (const timer of timers) clearInterval(timer);
+      wake();
+      await polling;
+    },
+  };
+}
+
+/** The clock of PostgreSQL, epoch milliseconds; read anew at each use: a statement may have waited for another. */
+const SERVER_MS = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+
+/** The clock of due times and leases within a statement: the server's on PostgreSQL, the machine's on SQLite. Epoch milliseconds. */
+function leaseClock({ kind }: TaskStore): RawBuilder<number> {
+  return kind === 'postgres' ? SERVER_MS : sql<number>`cast(${Date.now()} as integer)`;
 }
 
 /** Condition of a task that is due and that no process has. */

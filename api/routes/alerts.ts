@@ -29,13 +29,13 @@ import {
 } from '../alerts/subscriptions.ts';
 import { cursorQuery, integerQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
-import { listPlace, ownRow, selectPage } from '../records/own-rows.ts';
+import { ownRow } from '../records/own-rows.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { checkUrl } from '../webhooks/client.ts';
 import type { Alert as AlertRecord } from '../webhooks/formats.ts';
 import { newSecret } from '../webhooks/signing-secrets.ts';
-import { pageOf, pageStart, walkOf } from './paging.ts';
+import { readPage } from './paging.ts';
 
 const PATH = '/v1/alerts';
 const ONE = `${PATH}/{id}`;
@@ -59,13 +59,9 @@ export const listAlerts = readEndpoint({
   reply: Subscriptions,
   example: LIST_ALERTS_EXAMPLE,
   price: flatPrice('alerts.list', 1),
-  answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
-    const own = { business_id: caller.business_id };
-    const after = await pageStart(cursor, (at) =>
-      listPlace(records.reader, SUBSCRIPTIONS, own, walkOf(caller), at, now_ms),
-    );
-    const { page, last } = pageOf(await selectPage(records.reader, SUBSCRIPTIONS, own, after, limit + 1), limit);
-    return { body: { subscriptions: page.map(resourceOf), count: page.length, next_cursor: last?.id ?? null } };
+  answer: async ({ query, ...call }) => {
+    const { page, next_cursor } = await readPage(call, SUBSCRIPTIONS, { business_id: call.caller.business_id }, query);
+    return { body: { subscriptions: page.map(resourceOf), count: page.length, next_cursor } };
   },
 });
 

@@ -20,11 +20,10 @@ import { AREAS, type Area, areaUse, changeArea, findArea, insertArea, removeArea
 import { cursorQuery, integerQuery, optionalWordQuery, textQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { onThread } from '../published/thread.ts';
-import { listPlace, placeNote, selectPage } from '../records/own-rows.ts';
 import { type AreaShape, type GeometryFault, isFault, pointShape, submittedRing } from '../rules/area-geometry.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
-import { pageOf, pageStart, walkOf } from './paging.ts';
+import { readPage } from './paging.ts';
 
 const PATH = '/v1/areas';
 
@@ -83,15 +82,12 @@ export const listAreas = readEndpoint({
   reply: MonitoredAreas,
   example: LIST_AREAS_EXAMPLE,
   price: flatPrice('areas.list', 1),
-  answer: async ({ query: { kind, group_id, limit, cursor }, caller, now_ms, services: { records } }) => {
-    const { business_id } = caller;
-    const walk = walkOf(caller);
-    const own = { business_id };
-    const after = await pageStart(cursor, (at) => listPlace(records.reader, AREAS, own, walk, at, now_ms));
-    const filter = { ...own, ...(kind === null ? {} : { kind }), ...(group_id === null ? {} : { group_id }) };
-    const { page, last } = pageOf(await selectPage(records.reader, AREAS, filter, after, limit + 1), limit);
-    if (last !== undefined) await records.rememberCursor(placeNote(AREAS, walk, last, now_ms));
-    const { total_area_sq_mi, ...counts } = await areaUse(records.reader, business_id);
+  answer: async ({ query, ...call }) => {
+    const { kind, group_id } = query;
+    const { business_id } = call.caller;
+    const filter = { ...(kind === null ? {} : { kind }), ...(group_id === null ? {} : { group_id }) };
+    const { page, next_cursor } = await readPage(call, AREAS, { business_id }, query, filter);
+    const { total_area_sq_mi, ...counts } = await areaUse(call.services.records.reader, business_id);
     return {
       body: {
         areas: page.map(({ id, kind, name, version, area_sq_mi }) => ({
@@ -99,7 +95,7 @@ export const listAreas = readEndpoint({
           area_sq_mi: rounded(area_sq_mi, AREA_DECIMALS),
         })),
         count: page.length,
-        next_cursor: last?.id ?? null,
+        next_cursor,
         usage: { ...counts, total_area_sq_mi: rounded(total_area_sq_mi, AREA_DECIMALS) },
       },
     };

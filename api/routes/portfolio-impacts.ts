@@ -13,10 +13,10 @@ import { LOCATIONS } from '../portfolio/locations.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
-import { allOwn, listPlace } from '../records/own-rows.ts';
+import { allOwn } from '../records/own-rows.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
-import { pageStart, walkOf } from './paging.ts';
+import { pageStart } from './paging.ts';
 
 const PAGE = { min: 1, max: 500, default: 50 } as const;
 
@@ -44,11 +44,12 @@ export const getPortfolioImpacts = readEndpoint({
     now_ms,
     edition,
     plan: { dates },
-    services: { engine, records, storm_day_start_hour, terrain },
+    services,
   }) => {
+    const { engine, records, storm_day_start_hour, terrain } = services;
     // Impacts are in the order of ids, so a cursor is its own place. It must be, or have been, a location of the business.
     const own = { business_id: caller.business_id };
-    await pageStart(cursor, (at) => listPlace(records.reader, LOCATIONS, own, walkOf(caller), at, now_ms));
+    await pageStart({ caller, now_ms, services }, LOCATIONS, own, cursor);
     const locations = await allOwn(records.reader, 'portfolio_locations', ['id', 'name', 'lat', 'lon'], own);
     const paths = edition.paths(dayMax.name, dates, { min_size_mm: DETECTION_MIN_MM });
     const [pixels, radar] = await Promise.all([

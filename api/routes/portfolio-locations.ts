@@ -21,10 +21,9 @@ import { cursorQuery, integerQuery, repeatedQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { deleteLocations, LOCATIONS, type Location, upsertLocations } from '../portfolio/locations.ts';
 import { checkUpload } from '../portfolio/rows.ts';
-import { listPlace, placeNote, selectPage } from '../records/own-rows.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
-import { pageOf, pageStart, walkOf } from './paging.ts';
+import { readPage } from './paging.ts';
 
 const PATH = '/v1/portfolio/locations';
 const GROUP = 'Portfolio';
@@ -64,13 +63,9 @@ export const listLocations = readEndpoint({
   reply: PortfolioLocations,
   example: LIST_LOCATIONS_EXAMPLE,
   price: flatPrice('portfolio.locations.list', 1),
-  answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
-    const walk = walkOf(caller);
-    const own = { business_id: caller.business_id };
-    const after = await pageStart(cursor, (at) => listPlace(records.reader, LOCATIONS, own, walk, at, now_ms));
-    const { page, last } = pageOf(await selectPage(records.reader, LOCATIONS, own, after, limit + 1), limit);
-    if (last !== undefined) await records.rememberCursor(placeNote(LOCATIONS, walk, last, now_ms));
-    return { body: { locations: page.map(resourceOf), count: page.length, next_cursor: last?.id ?? null } };
+  answer: async ({ query, ...call }) => {
+    const { page, next_cursor } = await readPage(call, LOCATIONS, { business_id: call.caller.business_id }, query);
+    return { body: { locations: page.map(resourceOf), count: page.length, next_cursor } };
   },
 });
 

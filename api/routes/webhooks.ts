@@ -27,7 +27,7 @@ import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts'
 import { MAIL_TASK } from '../accounts/mail.ts';
 import { cursorQuery, integerQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
-import { listPlace, ownRow, placeNote, selectPage } from '../records/own-rows.ts';
+import { ownRow } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
@@ -53,7 +53,7 @@ import {
   type Webhook as WebhookRecord,
 } from '../webhooks/receivers.ts';
 import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
-import { pageOf, pageStart, walkOf } from './paging.ts';
+import { readPage } from './paging.ts';
 
 const PATH = '/v1/webhooks';
 const ONE = `${PATH}/{id}`;
@@ -217,15 +217,10 @@ export const listAttempts = readEndpoint({
   reply: Deliveries,
   example: DELIVERIES_EXAMPLE,
   price: flatPrice('webhooks.deliveries', 1),
-  answer: async ({ params, query: { limit, cursor }, caller, now_ms, services }) => {
-    const { records } = services;
-    const { id } = await knownWebhook(records.reader, caller.business_id, params.id);
-    const walk = walkOf(caller);
-    const [list, own] = [attemptsOf(id), { receiver_id: id }];
-    const after = await pageStart(cursor, (at) => listPlace(records.reader, list, own, walk, at, now_ms));
-    const { page, last } = pageOf(await selectPage(records.reader, list, own, after, limit + 1), limit);
-    if (last !== undefined) await records.rememberCursor(placeNote(list, walk, last, now_ms));
-    return { body: { deliveries: page.map(deliveryResource), count: page.length, next_cursor: last?.id ?? null } };
+  answer: async ({ params, query, ...call }) => {
+    const { id } = await knownWebhook(call.services.records.reader, call.caller.business_id, params.id);
+    const { page, next_cursor } = await readPage(call, attemptsOf(id), { receiver_id: id }, query);
+    return { body: { deliveries: page.map(deliveryResource), count: page.length, next_cursor } };
   },
 });
 

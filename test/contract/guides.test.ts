@@ -8,7 +8,7 @@ import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { REPLAY_WINDOW_MS } from '../../api/billing/idempotency.ts';
 import { docsRoutes, EXAMPLE_URL, GUIDES } from '../../api/docs/pages.ts';
 import { RATE_WINDOW_S } from '../../api/http/call-limits.ts';
-import { CURSOR_MS } from '../../api/records/cursors.ts';
+import { CURSOR_MS } from '../../api/records/own-rows.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import {
   BUSY,
