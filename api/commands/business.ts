@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import { removeFile } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
 import { auditLines } from '../records/audit.ts';
-import { businessNamed, CommandError, group, label, onRecords } from './cli.ts';
+import { businessNamed, CommandError, group, label, onBusiness, onRecords } from './cli.ts';
 
 /** `hail-api business`: tenants, and the audit log of operators. */
 export function businessCommand(config: () => Config): Command {
@@ -29,12 +29,10 @@ export function businessCommand(config: () => Config): Command {
       about: 'every business',
       run: async ({ records }) => ({ json: { businesses: await listBusinesses(records.reader) } }),
     }),
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'show <business>',
       about: 'a business by name or id: plan, members, keys',
-      run: async ({ records, now_ms }, _, nameOrId) => {
-        const { reader } = records;
-        const business = await businessNamed(records, nameOrId);
+      run: async ({ records: { reader }, business, now_ms }) => {
         const plan = await readPlan(reader, business.id);
         const members = await listMembers(reader, business.id);
         return { json: { ...business, plan, members, keys: await listKeys(reader, business.id, now_ms) } };
@@ -42,12 +40,11 @@ export function businessCommand(config: () => Config): Command {
     }),
     statusCommand(config, 'suspend', 'refuse every call of a business with 403', 'suspended'),
     statusCommand(config, 'resume', 'let a suspended business call again', 'active'),
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'delete <business>',
       about: 'remove a business, its keys, credits, portfolio, reports and exports for good',
       options: (command) => command.requiredOption('--purge', 'say that nothing is to be kept; the audit log is'),
-      run: async ({ records, settings, now_ms }, _, nameOrId) => {
-        const business = await businessNamed(records, nameOrId);
+      run: async ({ records, settings, business, now_ms }) => {
         const filed = await filedJobs(records.reader, business.id);
         await records.transaction((rows) => purgeBusiness(rows, records.store, business, now_ms));
         // The sweep removes a file that a job writes at this moment.
@@ -69,11 +66,10 @@ export function businessCommand(config: () => Config): Command {
 }
 
 function statusCommand(config: () => Config, verb: string, about: string, status: 'suspended' | 'active') {
-  return onRecords(config, {
+  return onBusiness(config, {
     usage: `${verb} <business>`,
     about,
-    run: async ({ records, now_ms }, _, nameOrId) => {
-      const business = await businessNamed(records, nameOrId);
+    run: async ({ records, business, now_ms }) => {
       const changed = await records.transaction((rows) => setStatus(rows, business, status, now_ms));
       return { json: { id: business.id, status, changed } };
     },

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { columns, EXIT, explainOtherError, throwOnExit } from '../../schemas/command-line.ts';
+import { columns, EXIT, explainOtherError, STOP_SIGNALS, throwOnExit } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Business, findBusiness, LABEL_PATTERN } from '../accounts/businesses.ts';
 import { openRecords, type Records } from '../billing/records.ts';
@@ -101,31 +101,51 @@ export interface Printed {
 }
 
 /** A command on the records, such as `show <business>`. */
-interface RecordsCommand<Options> {
+interface RecordsCommand<Given, Options, Args extends readonly unknown[]> {
   readonly usage: string;
   readonly about: string;
-  /** Adds options, and help after them. */
+  /** Adds options, arguments that are parsed, and help after them. */
   readonly options?: (command: Command) => Command;
   /** Missing SQLite records are made. */
   readonly creates?: boolean;
-  readonly run: (desk: Desk, options: Options, ...args: string[]) => Promise<Printed>;
+  readonly run: (desk: Given, options: Options, ...args: Args) => Promise<Printed>;
 }
 
 /** A command that works on the records and prints the result. */
-export function onRecords<Options = unknown>(
+export function onRecords<Options = unknown, Args extends readonly unknown[] = string[]>(
   config: () => Config,
-  { usage, about, options = (command) => command, creates = false, run }: RecordsCommand<Options>,
+  { usage, about, options = (command) => command, creates = false, run }: RecordsCommand<Desk, Options, Args>,
 ): Command {
   return options(new Command().command(usage).description(about))
     .option('--json', 'print one JSON object')
     .action(async (...given) => {
-      const command = given.at(-1) as Command;
       const settings = config();
-      const { json, ...rest } = command.opts<Options & { readonly json?: true }>();
+      const { json, ...rest } = (given.at(-1) as Command).opts<Options & { readonly json?: true }>();
+      // Commander passes the arguments, the options and the command.
+      const args = given.slice(0, -2) as unknown as Args;
       const work = (records: Records) =>
-        run({ records, settings, now_ms: settings.now() }, rest as Options, ...command.args);
+        run({ records, settings, now_ms: settings.now() }, rest as Options, ...args);
       print(json, await withRecords(settings, work, { create: creates }));
     });
+}
+
+/** The same for a command whose first argument is a business by name or id. */
+export function onBusiness<Options = unknown>(
+  config: () => Config,
+  command: RecordsCommand<Desk & { readonly business: Business }, Options, string[]>,
+): Command {
+  return onRecords(config, {
+    ...command,
+    run: async (desk, options: Options, nameOrId: string, ...args: string[]) =>
+      command.run({ ...desk, business: await businessNamed(desk.records, nameOrId) }, options, ...args),
+  });
+}
+
+/** Resolves at the first signal that stops a command. */
+export function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
+  });
 }
 
 /** Prints one JSON object, or lines for people. */

@@ -2,7 +2,6 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { counted, EXIT, readableBytes } from '../../schemas/command-line.ts';
-import type { Records } from '../billing/records.ts';
 import { verifyLedger } from '../billing/verify.ts';
 import type { Config } from '../config.ts';
 import { fileFault } from '../jobs/files.ts';
@@ -70,6 +69,7 @@ function listed(check: Finding['check'], faults: readonly string[], well: string
 }
 
 async function inRecords(config: Config): Promise<readonly Finding[]> {
+  const { data_root, master_keys, now } = config;
   try {
     return await withRecords(config, async (records) => {
       const { store, reader } = records;
@@ -78,12 +78,29 @@ async function inRecords(config: Config): Promise<readonly Finding[]> {
       if (damage.length > 0) return [database];
       const ledger = await verifyLedger(reader);
       const ledgerText = ledgerLines(ledger).join(' ');
-      const key = await masterKeyFault(records, { records_root: config.data_root, master_keys: config.master_keys });
+      const overdue = await overdueMessages(reader, Date.now());
+      const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
+      const lost: string[] = [];
+      // A job that lost its file and was refunded is no longer done.
+      for (const job of await filedJobs(reader, null)) {
+        const fault = job.status === 'done' ? await fileFault(data_root, job) : null;
+        if (fault !== null) lost.push(`the file of ${job.id} ${fault}`);
+      }
+      const key = await masterKeyFault(records, { records_root: data_root, master_keys });
       return [
         database,
         listed('ledger', ledger.faults.length === 0 ? [] : [ledgerText], ledgerText),
-        await deliveries(records),
-        ...(await jobs(records, config)),
+        listed(
+          'deliveries',
+          overdue.map(({ receiver_id, next_at }) => `an event for ${receiver_id} is due since ${next_at}`),
+          'none is overdue',
+        ),
+        listed(
+          'jobs',
+          stuck.map(({ id, created_at }) => `${id} waits since ${created_at}`),
+          'none waits for more than an hour',
+        ),
+        listed('job files', lost, 'every report and export that is done has its file'),
         listed('master key', key === null ? [] : [key], 'stored secrets are under one that is here'),
       ];
     });
@@ -92,26 +109,6 @@ async function inRecords(config: Config): Promise<readonly Finding[]> {
     const reason = error.cause instanceof Error ? error.cause.message : String(error.cause);
     return [{ check: 'database', status: 'fault', message: `is malformed (${reason})` }];
   }
-}
-
-/** While the service runs, due events are sent within a second or two. */
-async function deliveries({ reader }: Records): Promise<Finding> {
-  const overdue = await overdueMessages(reader, Date.now());
-  const faults = overdue.map(({ receiver_id, next_at }) => `an event for ${receiver_id} is due since ${next_at}`);
-  return listed('deliveries', faults, 'none is overdue');
-}
-
-/** A finished job needs its file; a job that lost it and was refunded needs no repair. */
-async function jobs({ reader }: Records, { data_root, now }: Config): Promise<readonly Finding[]> {
-  const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
-  const done = (await filedJobs(reader, null)).filter(({ status }) => status === 'done');
-  const faults = await Promise.all(done.map(async (job) => ({ id: job.id, fault: await fileFault(data_root, job) })));
-  const lost = faults.flatMap(({ id, fault }) => (fault === null ? [] : [`the file of ${id} ${fault}`]));
-  const waiting = stuck.map(({ id, created_at }) => `${id} waits since ${created_at}`);
-  return [
-    listed('jobs', waiting, 'none waits for more than an hour'),
-    listed('job files', lost, 'every report and export that is done has its file'),
-  ];
 }
 
 /** The master key has a check of its own. */
@@ -143,10 +140,9 @@ async function published({ data_root, storm_day_start_hour, now }: Config): Prom
 }
 
 function disk(data_root: string): Finding {
-  const check = 'disk';
-  if (!existsSync(data_root)) return { check, status: 'note', message: `${data_root} is not there` };
+  if (!existsSync(data_root)) return { check: 'disk', status: 'note', message: `${data_root} is not there` };
   const { bavail, bsize } = statfsSync(data_root);
   const free = bavail * bsize;
-  const message = `${readableBytes(free)} are free`;
-  return { check, status: free < FREE_BYTES_MIN ? 'fault' : 'ok', message };
+  const status = free < FREE_BYTES_MIN ? 'fault' : 'ok';
+  return { check: 'disk', status, message: `${readableBytes(free)} are free` };
 }

@@ -16,7 +16,6 @@ import type { Config } from '../config.ts';
 import { VARIANT_NAMES, type VariantName } from '../records/schema.ts';
 import {
   argument,
-  businessNamed,
   CommandError,
   collectWords,
   creditsOrNone,
@@ -24,6 +23,7 @@ import {
   duration,
   group,
   label,
+  onBusiness,
   onRecords,
   parseInstant,
 } from './cli.ts';
@@ -42,7 +42,7 @@ const LONGEST_GRACE_MS = 365 * 86_400_000;
 /** `hail-api key`: keys of businesses. The text of a key is printed once and not stored. */
 export function keyCommand(config: () => Config): Command {
   return group('key', 'make, rotate, bound, revoke and list keys; their text is printed once', [
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'create <business>',
       about: 'make a key and print it',
       options: (command) =>
@@ -64,11 +64,10 @@ export function keyCommand(config: () => Config): Command {
             'after',
             '\nExamples:\n  hail-api key create acme --live --name dashboard\n  hail-api key create acme --live --scopes hail:read,storms:read --expires 2027-01-01\n  hail-api key create acme --test --variant legacy',
           ),
-      run: async (desk, options: CreateOptions, nameOrId) => {
-        const { records, now_ms } = desk;
-        const key = newKey(options, now_ms);
-        const { id: business_id } = await businessNamed(records, nameOrId);
-        const made = await records.transaction((rows) => createKey(rows, { ...key, business_id }, now_ms));
+      run: async (desk, options: CreateOptions) => {
+        const { records, business, now_ms } = desk;
+        const key = { ...newKey(options, now_ms), business_id: business.id };
+        const made = await records.transaction((rows) => createKey(rows, key, now_ms));
         return { json: { ...(await shownKey(desk, made.id)), key: made.text }, lines: [made.text] };
       },
     }),
@@ -120,13 +119,12 @@ export function keyCommand(config: () => Config): Command {
         return { json: { ...(await shownKey(desk, id)), ...cap, changed } };
       },
     }),
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'list <business>',
       about: 'keys of a business: public id, variant, scopes, cap, last use, state',
-      run: async ({ records, now_ms }, _, nameOrId) => {
-        const { id } = await businessNamed(records, nameOrId);
-        return { json: { keys: await listKeys(records.reader, id, now_ms) } };
-      },
+      run: async ({ records: { reader }, business: { id }, now_ms }) => ({
+        json: { keys: await listKeys(reader, id, now_ms) },
+      }),
     }),
   ]);
 }

@@ -2,39 +2,34 @@ import { type Command, Option } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
 import { listMembers, ROLES, type Role, removeMember, setMember } from '../accounts/members.ts';
 import type { Config } from '../config.ts';
-import { businessNamed, CommandError, group, onRecords, textLike } from './cli.ts';
+import { CommandError, group, onBusiness, textLike } from './cli.ts';
 
 /** `hail-api member`: people of a business. */
 export function memberCommand(config: () => Config): Command {
   return group('member', 'people of a business; admins and managers are mailed', [
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'add <business> <email>',
       about: 'add a member, or change the role',
       options: (command) => command.addOption(new Option('--role <role>').choices(ROLES).default('member')),
-      run: async ({ records, now_ms }, { role }: { readonly role: Role }, nameOrId, address) => {
+      run: async ({ records, business, now_ms }, { role }: { readonly role: Role }, address) => {
         const email = emailAddress(address).toLowerCase();
-        const business = await businessNamed(records, nameOrId);
         const changed = await records.transaction((rows) => setMember(rows, business, email, role, now_ms));
         return { json: { email, role, changed } };
       },
     }),
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'remove <business> <email>',
       about: 'remove a member',
-      run: async ({ records, now_ms }, _, nameOrId, email) => {
-        const business = await businessNamed(records, nameOrId);
+      run: async ({ records, business, now_ms }, _, email) => {
         if (!(await records.transaction((rows) => removeMember(rows, business, email, now_ms))))
           throw new CommandError(EXIT.not_found, `member ${email}: is not of ${business.name}`);
         return { json: { email, removed: true } };
       },
     }),
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'list <business>',
       about: 'members of a business',
-      run: async ({ records }, _, nameOrId) => {
-        const { id } = await businessNamed(records, nameOrId);
-        return { json: { members: await listMembers(records.reader, id) } };
-      },
+      run: async ({ records, business }) => ({ json: { members: await listMembers(records.reader, business.id) } }),
     }),
   ]);
 }

@@ -5,13 +5,12 @@ import { FEATURES, namedPlan, PLAN_NAMES, type PlanName, SELF_HOSTED, type Tarif
 import type { Config } from '../config.ts';
 import {
   argument,
-  businessNamed,
   CommandError,
   collectWords,
   creditsOrNone,
   group,
   label,
-  onRecords,
+  onBusiness,
   wholeNumber,
 } from './cli.ts';
 
@@ -28,7 +27,7 @@ const HIGHEST_RATE = 1_000_000;
 /** `hail-api plan`: limits, prices and features of a business. */
 export function planCommand(config: () => Config): Command {
   return group('plan', 'what a business may do, in force at once', [
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'set <business>',
       about: 'change the plan of a business; what is not named stays',
       options: (command) =>
@@ -59,10 +58,9 @@ export function planCommand(config: () => Config): Command {
             'after',
             '\nExamples:\n  hail-api plan set acme --limit 100000 --overage block\n  hail-api plan set acme --cap none --feature exports,real_time_delivery',
           ),
-      run: async ({ records, now_ms }, changes: Changes, nameOrId) => {
+      run: async ({ records, business, now_ms }, changes: Changes) => {
         if (Object.keys(changes).length === 0)
-          throw new CommandError(EXIT.usage, `plan of ${nameOrId}: no change is named, expected one option or more`);
-        const business = await businessNamed(records, nameOrId);
+          throw new CommandError(EXIT.usage, `plan of ${business.name}: no change is named, expected one option or more`);
         const { plan: named, quota, ...others } = changes;
         return await records.transaction(async (rows) => {
           const present = await readPlan(rows, business.id);
@@ -73,12 +71,10 @@ export function planCommand(config: () => Config): Command {
         });
       },
     }),
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'show <business>',
       about: 'the plan of a business',
-      run: async ({ records }, _, nameOrId) => ({
-        json: await readPlan(records.reader, (await businessNamed(records, nameOrId)).id),
-      }),
+      run: async ({ records, business }) => ({ json: await readPlan(records.reader, business.id) }),
     }),
   ]);
 }

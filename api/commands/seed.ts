@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { Transaction } from 'kysely';
 import { parse, YAMLParseError } from 'yaml';
 import { z } from 'zod';
@@ -16,10 +16,9 @@ import { changeKey, createKey, findKey, listKeys, setKeyCap } from '../accounts/
 import { ROLES, setMember } from '../accounts/members.ts';
 import { NAMED_PLANS, namedPlan, PLAN_NAMES, PlanFile, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import { isScope } from '../accounts/scopes.ts';
-import type { Records } from '../billing/records.ts';
 import type { Config } from '../config.ts';
 import { type Database, VARIANT_NAMES } from '../records/schema.ts';
-import { CommandError, print, withRecords } from './cli.ts';
+import { CommandError, group, onRecords } from './cli.ts';
 
 const label = z.string().regex(LABEL_PATTERN, 'expected 1 to 100 printable characters');
 
@@ -61,28 +60,30 @@ const Seed = z
 type Seed = z.infer<typeof Seed>;
 
 interface ApplyOptions {
-  readonly dryRun?: true;
+  readonly dryRun?: boolean;
   readonly secrets?: string;
-  readonly json?: true;
 }
 
 /** `hail-api seed`: the desired state in a file. */
 export function seedCommand(config: () => Config): Command {
-  const command = new Command('seed').description('plans, businesses, members and keys from a file');
-  command
-    .command('apply <file>')
-    .description(
-      'bring the records to what a YAML or JSON file says, all of it or nothing; a second time changes nothing',
-    )
-    .option('--dry-run', 'say what would change, and change nothing')
-    .option(
-      '--secrets <file>',
-      'write the keys that are made to a new file, readable by its owner only, instead of printing them',
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      `
+  return group('seed', 'plans, businesses, members and keys from a file', [
+    onRecords(config, {
+      usage: 'apply',
+      about:
+        'bring the records to what a YAML or JSON file says, all of it or nothing; a second time changes nothing',
+      creates: true,
+      options: (command) =>
+        command
+          .argument('<file>', 'YAML or JSON', readSeed)
+          .option('--dry-run', 'say what would change, and change nothing')
+          .option(
+            '--secrets <file>',
+            'write the keys that are made to a new file, readable by its owner only, instead of printing them',
+            newFile,
+          )
+          .addHelpText(
+            'after',
+            `
 Example of a file:
   plans:
     pro: { monthly_limit: 100000, overage_policy: block, features: [exports], quotas: { locations: 20000 } }
@@ -91,35 +92,33 @@ Example of a file:
       plan: pro
       members: [{ email: ops@example.com, role: admin }]
       keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'], monthly_cap: 20000 }]`,
-    )
-    .action(async (file: string, { dryRun, secrets, json }: ApplyOptions) => {
-      const seed = readSeed(file);
-      if (secrets !== undefined && existsSync(secrets))
-        throw new CommandError(EXIT.conflict, `secrets ${secrets}: exists, expected a new file`);
-      const settings = config();
-      const made: SeededKey[] = [];
-      const changes: string[] = [];
-      const work = async (records: Records) =>
-        await records.transaction(async (rows) => {
-          await applySeed({ rows, now_ms: settings.now(), changes, made }, seed);
+          ),
+      run: async ({ records, now_ms }, { dryRun = false, secrets }: ApplyOptions, seed: Seed) => {
+        const made: SeededKey[] = [];
+        const changes: string[] = [];
+        const applied = records.transaction(async (rows) => {
+          await applySeed({ rows, now_ms, changes, made }, seed);
           if (dryRun) throw new DryRun();
           // Before the commit: a key whose text is lost would have to be rotated.
+          const text = `${JSON.stringify({ keys: made }, null, 2)}\n`;
           if (secrets !== undefined && made.length > 0)
-            writeFileSync(secrets, `${JSON.stringify({ keys: made }, null, 2)}\n`, {
-              flag: 'wx',
-              mode: 0o600,
-              flush: true,
-            });
+            writeFileSync(secrets, text, { flag: 'wx', mode: 0o600, flush: true });
         });
-      await withRecords(settings, work, { create: true }).catch((error: unknown) => {
-        if (!(error instanceof DryRun)) throw error;
-      });
-      const keys = dryRun || secrets !== undefined ? [] : made;
-      const shown = keys.map(({ business, name, key }) => `${business} ${name}: ${key}`);
-      const done = `${dryRun ? 'Would make' : 'Made'} ${counted(changes.length, 'change')}.`;
-      print(json, { json: { dry_run: dryRun ?? false, changes, keys }, lines: [...changes, ...shown, done] });
-    });
-  return command;
+        await applied.catch((error: unknown) => {
+          if (!(error instanceof DryRun)) throw error;
+        });
+        const keys = dryRun || secrets !== undefined ? [] : made;
+        const shown = keys.map(({ business, name, key }) => `${business} ${name}: ${key}`);
+        const done = `${dryRun ? 'Would make' : 'Made'} ${counted(changes.length, 'change')}.`;
+        return { json: { dry_run: dryRun, changes, keys }, lines: [...changes, ...shown, done] };
+      },
+    }),
+  ]);
+}
+
+function newFile(path: string): string {
+  if (existsSync(path)) throw new CommandError(EXIT.conflict, `secrets ${path}: exists, expected a new file`);
+  return path;
 }
 
 /** Thrown inside a transaction to roll it back. */

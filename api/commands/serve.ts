@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Command } from 'commander';
-import { EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
+import { EXIT } from '../../schemas/command-line.ts';
 import { metricsPage } from '../../schemas/metrics.ts';
 import { RELEASE } from '../../schemas/release.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.ts';
@@ -25,7 +25,7 @@ import { describeApi } from '../server/openapi.ts';
 import type { PublicRoute } from '../server/public.ts';
 import { openServices, type Services } from '../services.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
-import { CommandError } from './cli.ts';
+import { CommandError, stopSignal } from './cli.ts';
 import { openServiceLog } from './service-log.ts';
 
 /** Longest time for requests and workers to end once the service stops. */
@@ -211,10 +211,4 @@ async function listen(server: Server, port: number, host: string, setting: strin
     if (fault === undefined) throw error;
     throw new CommandError(EXIT.conflict, `serve: port ${port} of ${host} ${fault} ${setting} to another port`);
   }
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
-  });
 }

@@ -4,7 +4,7 @@ import { periodOf } from '../billing/ledger.ts';
 import { adjustUsage, readUsage, refundRequest } from '../billing/usage.ts';
 import { type LedgerCheck, verifyLedger } from '../billing/verify.ts';
 import type { Config } from '../config.ts';
-import { argument, businessNamed, CommandError, calendarMonth, group, onRecords, wholeNumber } from './cli.ts';
+import { argument, CommandError, calendarMonth, group, onBusiness, onRecords, wholeNumber } from './cli.ts';
 
 const LARGEST_ADJUSTMENT = 1_000_000_000;
 /** 1 to 500 printable characters that begin and end with something to see. */
@@ -13,14 +13,13 @@ const REASON = /^(?=\S)[^\p{C}]{1,500}(?<=\S)$/u;
 /** `hail-api usage`: credits, a check of the ledger, and corrections. */
 export function usageCommand(config: () => Config): Command {
   return group('usage', 'credits: what was used, whether the ledger adds up, corrections', [
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'show <business>',
       about: 'credits of a month',
       options: (command) => command.option('--period <month>', 'YYYY-MM; this month when left out', calendarMonth),
-      run: async ({ records, now_ms }, { period = periodOf(now_ms) }: { readonly period?: string }, nameOrId) => {
-        const { id } = await businessNamed(records, nameOrId);
-        return { json: { period, ...(await readUsage(records.reader, id, period, now_ms)) } };
-      },
+      run: async ({ records, business, now_ms }, { period = periodOf(now_ms) }: { readonly period?: string }) => ({
+        json: { period, ...(await readUsage(records.reader, business.id, period, now_ms)) },
+      }),
     }),
     onRecords(config, {
       usage: 'verify',
@@ -31,17 +30,16 @@ export function usageCommand(config: () => Config): Command {
         return { json: check, lines: ledgerLines(check) };
       },
     }),
-    onRecords(config, {
+    onBusiness(config, {
       usage: 'adjust <business> <credits>',
       about: 'give credits back (negative) or take them (positive) this month, as a ledger row of its own',
       options: (command) =>
         command
           .requiredOption('--reason <text>', 'why: kept in the ledger and the audit log', reasonOf)
           .addHelpText('after', "\nExample:\n  hail-api usage adjust acme --reason 'outage of 19 May' -- -500"),
-      run: async ({ records, now_ms }, { reason }: { readonly reason: string }, nameOrId, text) => {
+      run: async ({ records, business, now_ms }, { reason }: { readonly reason: string }, text) => {
         const credits = wholeNumber(-LARGEST_ADJUSTMENT, LARGEST_ADJUSTMENT)(text);
         if (credits === 0) throw new CommandError(EXIT.usage, 'usage: credits are 0, expected some to give or take');
-        const business = await businessNamed(records, nameOrId);
         await records.transaction((rows) => adjustUsage(rows, business, credits, reason, now_ms));
         const { used } = await readUsage(records.reader, business.id, periodOf(now_ms), now_ms);
         return { json: { credits, reason, used } };

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
@@ -6,7 +7,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { STOP_SIGNALS } from '../../schemas/command-line.ts';
 import { escapeInvisible } from '../../schemas/errors.ts';
 import { AnyEventBody } from '../../schemas/webhook-events.ts';
 import type { Config } from '../config.ts';
@@ -14,7 +14,7 @@ import { recordsLocation } from '../records/database.ts';
 import { openSecrets } from '../records/secrets.ts';
 import { signatureFault } from '../webhooks/signature.ts';
 import { storedSecrets } from '../webhooks/signing-secrets.ts';
-import { wholeNumber, withRecords } from './cli.ts';
+import { stopSignal, wholeNumber, withRecords } from './cli.ts';
 import { selfSigned } from './self-signed.ts';
 
 const HOST = '127.0.0.1';
@@ -23,7 +23,7 @@ const DEFAULT_PORT = 8443;
 const DeliveryId = z.string({ error: 'X-Service-Delivery-Id is missing, expected the id of the event' }).min(1);
 
 /** A delivery with the result of its checks. */
-export interface ReceivedDelivery {
+interface ReceivedDelivery {
   readonly at: string;
   readonly event: string;
   readonly id: string;
@@ -37,90 +37,63 @@ export interface ReceivedDelivery {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** `hail-api webhook listen`: a receiver on this machine, for trials. */
+interface ListenOptions {
+  readonly port: number;
+  readonly answer: number;
+  readonly json?: true;
+}
+
+/** `hail-api webhook listen`: a receiver on this machine, for trials. Answers 401 to deliveries that none of the secrets signed. */
 export function listenCommand(config: () => Config): Command {
   return new Command('listen')
     .description('receive deliveries on this machine, check their signatures and print them, until interrupted')
     .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), DEFAULT_PORT)
     .option('--answer <status>', 'status to answer with, such as 503', wholeNumber(200, 599), 200)
     .option('--json', 'print one JSON object for each delivery')
-    .action(
-      async ({ port, answer, json }: { readonly port: number; readonly answer: number; readonly json?: true }) => {
-        const settings = config();
-        const stopped = new Promise<void>((resolve) => {
-          for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
-          // The reader of the output has gone.
-          process.stdout.once('error', () => resolve());
-        });
-        const certificate = await ownCertificate(settings.data_root);
-        const listener = await startListener({
-          ...{ port, answer, certificate },
-          secrets: () => secretsOfRecords(settings),
-          received: (delivery) =>
-            process.stdout.write(`${json ? JSON.stringify(delivery) : formatDelivery(delivery)}\n`),
-        });
-        process.stderr.write(`Listening at ${listener.url}  (Ctrl-C ends it)
+    .action(async ({ port, answer, json }: ListenOptions) => {
+      const settings = config();
+      const stopped = stopSignal();
+      const readerGone = once(process.stdout, 'error');
+      const { path, ...certificate } = await ownCertificate(settings.data_root);
+      const times = new Map<string, number>();
+      const server = createServer(certificate, async (request, response) => {
+        try {
+          const delivery = await readDelivery(request, settings, answer, times);
+          process.stdout.write(`${json ? JSON.stringify(delivery) : formatDelivery(delivery)}\n`);
+          response.writeHead(delivery.answered, { 'Content-Type': 'application/json' });
+          response.end(JSON.stringify({ received: delivery.id }));
+        } catch (error) {
+          response.writeHead(400).end(`${error instanceof Error ? error.message : String(error)}\n`);
+        }
+      });
+      await once(server.listen(port, HOST), 'listening');
+      process.stderr.write(`Listening at https://${HOST}:${(server.address() as AddressInfo).port}/  (Ctrl-C ends it)
 The service reaches it when it was started with
-  HAIL_WEBHOOK_ALLOW_CIDRS=127.0.0.0/8 HAIL_WEBHOOK_CA_FILE=${certificate.path}\n\n`);
-        await stopped;
-        await listener.stop();
-      },
-    );
+  HAIL_WEBHOOK_ALLOW_CIDRS=127.0.0.0/8 HAIL_WEBHOOK_CA_FILE=${path}\n\n`);
+      await Promise.race([stopped, readerGone]);
+      server.close();
+      server.closeAllConnections();
+    });
 }
 
-export interface ListenerOptions {
-  readonly port: number;
-  readonly certificate: { readonly key: string; readonly cert: string };
-  /** Secrets that may sign a delivery. */
-  readonly secrets: () => Promise<readonly string[]>;
-  readonly answer: number;
-  readonly received: (delivery: ReceivedDelivery) => void;
-}
-
-/** Listens until it is stopped. Answers 401 to deliveries that none of the secrets signed. */
-export async function startListener(
-  options: ListenerOptions,
-): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
-  const times = new Map<string, number>();
-  const server = createServer(options.certificate, (request, response) => {
-    handleDelivery(request, options, times).then(
-      ({ id, answered }) =>
-        response.writeHead(answered, { 'Content-Type': 'application/json' }).end(JSON.stringify({ received: id })),
-      (error: unknown) => response.writeHead(400).end(`${error instanceof Error ? error.message : String(error)}\n`),
-    );
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, HOST, resolve);
-  });
-  return {
-    url: `https://${HOST}:${(server.address() as AddressInfo).port}/`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
-
-async function handleDelivery(
+async function readDelivery(
   request: IncomingMessage,
-  { secrets, answer, received }: ListenerOptions,
+  settings: Config,
+  answer: number,
   times: Map<string, number>,
 ): Promise<ReceivedDelivery> {
   const sent = await text(request);
   const body = AnyEventBody.parse(JSON.parse(sent));
   const id = 'id' in body ? body.id : DeliveryId.parse(request.headers['x-service-delivery-id']);
   const signature = String(request.headers['x-service-signature'] ?? '');
-  const faults = (await secrets()).map((secret) => signatureFault(signature, sent, secret, Date.now()));
+  const secrets = await secretsOfRecords(settings);
+  const faults = secrets.map((secret) => signatureFault(signature, sent, secret, Date.now()));
   const fault = faults.includes(null) ? null : (faults[0] ?? 'no secret is known to check it with');
   const count = (times.get(id) ?? 0) + 1;
   times.set(id, count);
   const { event, data } = body;
   const about = { at: new Date().toISOString(), event, id, path: request.url ?? '', times: count };
-  const delivery = { ...about, fault, answered: fault === null ? answer : 401, data };
-  received(delivery);
-  return delivery;
+  return { ...about, fault, answered: fault === null ? answer : 401, data };
 }
 
 /** Secrets of the database, read for each delivery: webhooks may be created meanwhile. */
@@ -149,7 +122,7 @@ async function ownCertificate(data_root: string) {
 }
 
 /** A delivery as two lines, without control characters for the terminal. */
-export function formatDelivery({ data, ...about }: ReceivedDelivery): string {
+function formatDelivery({ data, ...about }: ReceivedDelivery): string {
   const { at, event, id, path, times, fault, answered } = about;
   const again = times === 1 ? '' : `, time ${times}`;
   const line = `${at}  ${event}  ${id}${again}  ${path}  ${fault ?? 'signature valid'}, answered ${answered}`;

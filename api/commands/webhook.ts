@@ -59,9 +59,24 @@ export function webhookCommand(config: () => Config): Command {
             .default(GRACE_MS, '24h'),
         ),
       run: async (desk, { grace }: { readonly grace: number }, id) => {
-        const { secret, old_until } = await rotate(desk, id, grace);
-        const [old_secret_until = null, ...older_secrets_until] = old_until;
-        return { json: { id, secret, old_secret_until, older_secrets_until } };
+        const { data_root, master_keys, now } = desk.settings;
+        const secrets = await openSecrets(desk.records, { records_root: data_root, master_keys, now });
+        return await onReceiver(desk, id, async (rows, receiver) => {
+          if (receiver.kind !== 'webhook')
+            throw new CommandError(
+              EXIT.usage,
+              `${id} is a subscription, expected a webhook: a new one has a new secret`,
+            );
+          const rotated = await rotateSecret(rows, secrets, receiver, grace);
+          if ('until' in rotated)
+            throw new CommandError(
+              EXIT.conflict,
+              `${id} has ${SECRETS_MAX} secrets that sign, expected at most ${SECRETS_MAX - 1} before a new one: the first ends at ${rotated.until}, and --grace 0 ends all that came before`,
+            );
+          const [old_secret_until = null, ...older_secrets_until] = rotated.old_until;
+          await note(rows, desk, receiver, 'rotate-secret', { old_secret_until });
+          return { json: { id, secret: rotated.secret, old_secret_until, older_secrets_until } };
+        });
       },
     }),
     onRecords(config, {
@@ -70,7 +85,15 @@ export function webhookCommand(config: () => Config): Command {
       options: (command) =>
         command.requiredOption('--since <time>', 'date or UTC time, such as 2027-01-31T12:00:00Z', parseInstant),
       run: async (desk, { since }: { readonly since: string }, id) => {
-        return { json: { id, since, ...(await recoverSince(desk, id, since)) } };
+        const { store } = desk.records;
+        const queue = openQueue(store, { failed: () => {}, troubled: () => {} }); // runs nothing here
+        return await onReceiver(desk, id, async (rows, receiver) => {
+          if (receiver.status !== 'active')
+            throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
+          const recovered = await recover(rows, { queue, store }, receiver, Date.parse(since));
+          await note(rows, desk, receiver, 'recover', { since, ...recovered });
+          return { json: { id, since, ...recovered } };
+        });
       },
     }),
     listenCommand(config),
@@ -99,33 +122,4 @@ async function note(
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   await recordAct(rows, now_ms, { act: `${kind}.${verb}`, business_id, subject: id, detail });
-}
-
-async function rotate(desk: Desk, id: string, grace_ms: number) {
-  const { data_root, master_keys, now } = desk.settings;
-  const secrets = await openSecrets(desk.records, { records_root: data_root, master_keys, now });
-  return await onReceiver(desk, id, async (rows, receiver) => {
-    if (receiver.kind !== 'webhook')
-      throw new CommandError(EXIT.usage, `${id} is a subscription, expected a webhook: a new one has a new secret`);
-    const rotated = await rotateSecret(rows, secrets, receiver, grace_ms);
-    if ('until' in rotated)
-      throw new CommandError(
-        EXIT.conflict,
-        `${id} has ${SECRETS_MAX} secrets that sign, expected at most ${SECRETS_MAX - 1} before a new one: the first ends at ${rotated.until}, and --grace 0 ends all that came before`,
-      );
-    await note(rows, desk, receiver, 'rotate-secret', { old_secret_until: rotated.old_until[0] ?? null });
-    return rotated;
-  });
-}
-
-async function recoverSince(desk: Desk, id: string, since: string) {
-  const { store } = desk.records;
-  const queue = openQueue(store, { failed: () => {}, troubled: () => {} }); // runs nothing here
-  return await onReceiver(desk, id, async (rows, receiver) => {
-    if (receiver.status !== 'active')
-      throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
-    const recovered = await recover(rows, { queue, store }, receiver, Date.parse(since));
-    await note(rows, desk, receiver, 'recover', { since, ...recovered });
-    return recovered;
-  });
 }

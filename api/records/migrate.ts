@@ -1,15 +1,8 @@
-import {
-  type ColumnDataType,
-  type CreateTableBuilder,
-  type Kysely,
-  type RawBuilder,
-  sql,
-  type Transaction,
-} from 'kysely';
+import { type CreateTableBuilder, type Kysely, sql, type Transaction } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import type { Store } from './database.ts';
 import { CommitFailed, isOutage, LockNotGiven } from './errors.ts';
-import { ALL_TABLES, type Column, type Database, isOwned, type TableName } from './schema.ts';
+import { ALL_TABLES, type Database, isOwned, type TableName } from './schema.ts';
 
 /** How long one process waits for another that makes the tables. */
 const MIGRATION_WAIT_MS = 60_000;

@@ -1,13 +1,11 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../api/alerts/watch.ts';
-import type { Records } from '../../../api/billing/records.ts';
-import { openRecords } from '../../../api/billing/records.ts';
-import { selfSigned } from '../../../api/commands/self-signed.ts';
-import { formatDelivery, type ReceivedDelivery, startListener } from '../../../api/commands/webhook-listen.ts';
+import { openRecords, type Records } from '../../../api/billing/records.ts';
 import { openSecrets, type Secrets } from '../../../api/records/secrets.ts';
 import { openQueue } from '../../../api/records/tasks.ts';
 import { recordAttempt } from '../../../api/webhooks/attempts.ts';
@@ -20,6 +18,7 @@ import { secretsInForce } from '../../../api/webhooks/signing-secrets.ts';
 import { timestamp } from '../../../schemas/time.ts';
 import { EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import { EPISODE, editionOf, HAIL_AT, MINUTE_MS, START_MS, watchPartsOf } from '../../support/data/alert-scans.ts';
+import { BARE_ENVIRONMENT } from '../../support/kill/bare-environment.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 
 /** Works on the records of an operator as the service does. */
@@ -245,57 +244,48 @@ test.serial('doctor finds that the master key is gone, or another one', async (t
   t.deepEqual(await signingSecrets(given, id, Date.now()), [secret]);
 });
 
-const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=';
-const OTHER = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
 const ID = 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2';
 const AT_MS = Date.parse('2026-05-01T20:12:00Z');
+const MAIN = fileURLToPath(new URL('../../../api/start.js', import.meta.url));
 
-test('the listener takes events of both variants, counts repetitions, and refuses what its secrets did not sign', async (t) => {
-  const heard: ReceivedDelivery[] = [];
-  const certificate = await selfSigned();
-  const secrets = async () => [OTHER, SECRET];
-  const received = (each: ReceivedDelivery) => heard.push(each);
-  const listener = await startListener({ port: 0, certificate, secrets, answer: 202, received });
-  const folder = mkdtempSync(join(tmpdir(), 'hail-listen-'));
-  const ca_file = join(folder, 'listen.pem');
-  writeFileSync(ca_file, certificate.cert);
-  const client = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: 1 });
-  t.teardown(async () => {
-    await listener.stop();
-    client.close();
-    rmSync(folder, { recursive: true });
+test.serial('the listener takes events of both variants, counts repetitions, and refuses what its secrets did not sign', async (t) => {
+  const given = operator(t);
+  const { secret } = await withWebhook(given);
+  const child = spawn(process.execPath, [MAIN, 'webhook', 'listen', '--port', '0', '--answer', '202'], {
+    env: { ...BARE_ENVIRONMENT, HAIL_DATA: given.config.data_root },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const send = async (message: { event: string; body: string }, secret = SECRET) =>
-    (await postSigned(client, { url: `${listener.url}depot?k=1`, secrets: [secret] }, { id: ID, ...message }))
-      .status_code;
-  const event = 'alert.created' as const;
-  const created = {
-    event,
-    body: FORMATS.current.encode({
-      id: ID,
-      event,
-      at_ms: AT_MS,
-      data: { ...SAMPLES[event], location_name: '\u009b2J' },
-    }),
+  t.teardown(() => child.kill('SIGKILL'));
+  const printed = text(child.stdout);
+  let said = '';
+  for await (const part of child.stderr.iterator({ destroyOnReturn: false })) {
+    said += part;
+    if (said.includes('HAIL_WEBHOOK_CA_FILE')) break;
+  }
+  const [, url, ca_file = ''] = /Listening at (\S+) [^]*CA_FILE=(.+)\n/.exec(said) ?? [];
+  const client = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: 1 });
+  t.teardown(() => client.close());
+  const send = async (body: string, signed = secret) => {
+    const message = { id: ID, event: 'alert.created', body };
+    return (await postSigned(client, { url: `${url}depot?k=1`, secrets: [signed] }, message)).status_code;
   };
-  const earlier = {
-    event,
-    body: FORMATS.legacy.encode({ id: ID, event, at_ms: AT_MS, data: EARLIER_SAMPLES[event] }),
-  };
-  t.deepEqual([await send(created), await send(created), await send(earlier)], [202, 202, 202]);
-  t.is(await send(created, 'whsec_b3RoZXI='), 401);
-  t.is(await send({ event, body: '{"id":1}' }), 400);
+  const about = { id: ID, event: 'alert.created' as const, at_ms: AT_MS };
+  const created = FORMATS.current.encode({ ...about, data: { ...SAMPLES['alert.created'], location_name: '\u009b2J' } });
+  const earlier = FORMATS.legacy.encode({ ...about, data: EARLIER_SAMPLES['alert.created'] });
+  const statuses = [await send(created), await send(created), await send(earlier)];
+  statuses.push(await send(created, 'whsec_b3RoZXI='), await send('{"id":1}'));
+  t.deepEqual(statuses, [202, 202, 202, 401, 400]);
+  child.kill('SIGTERM');
+  const lines = (await printed).split('\n').filter((line) => line !== '');
   t.deepEqual(
-    heard.map(({ id, path, times, fault, answered }) => [id, path, times, fault, answered]),
+    lines.flatMap((line) => /alert\.created {2}evt_\w+(.*)/.exec(line)?.[1] ?? []),
     [
-      ...[1, 2, 3].map((times) => [ID, '/depot?k=1', times, null, 202]),
-      [ID, '/depot?k=1', 4, 'signature does not match secret and body', 401],
+      '  /depot?k=1  signature valid, answered 202',
+      ', time 2  /depot?k=1  signature valid, answered 202',
+      ', time 3  /depot?k=1  signature valid, answered 202',
+      ', time 4  /depot?k=1  signature does not match secret and body, answered 401',
     ],
   );
-  const [first, second] = heard.slice(1).map(formatDelivery);
-  t.regex(
-    first ?? '',
-    /alert\.created {2}evt_\w+, time 2 {2}\/depot\?k=1 {2}signature valid, answered 202\n.*u\{9b\}2J/,
-  );
-  t.true(second?.endsWith(`${JSON.stringify(EARLIER_SAMPLES[event])}\n`));
+  t.regex(lines[1] ?? '', /u\{9b\}2J/);
+  t.is(lines[5], JSON.stringify(EARLIER_SAMPLES['alert.created']));
 });
