@@ -44,9 +44,9 @@ export function serveCommand(config: () => Config): Command {
     )
     .action(async ({ workers }: { readonly workers: boolean }) => {
       const stopping = stopSignal(); // registered before startup so no signal is lost
-      const running = await startServing(config(), { workers: workers ? WORKERS : null });
+      const stop = await startServing(config(), workers ? WORKERS : []);
       await stopping;
-      await running.stop();
+      await stop();
       // A system call that hangs, as on a mount whose server is gone, would keep the process alive.
       setTimeout(() => {
         process.stderr.write('hail-api: a call that does not end keeps the process: the process ends itself\n');
@@ -55,30 +55,15 @@ export function serveCommand(config: () => Config): Command {
     });
 }
 
-/** A service that listens. */
-export interface Serving {
-  readonly base_url: string;
-  /** Keys of the first business, when this start made it. */
-  readonly first_keys: FirstKeys | null;
-  /** Takes no more requests, waits for those under way and for the workers, and closes everything. */
-  readonly stop: () => Promise<void>;
-}
-
-interface ServingOptions {
-  /** Background workers; null: none in this process. */
-  readonly workers?: readonly Worker[] | null;
-  /** Takes the welcome text; standard output when left out. */
-  readonly say?: (text: string) => unknown;
-}
-
 /**
- * Opens the services, listens, starts the workers, and prints how to call the service. Throws CommandError where
- * another service runs on the same SQLite file.
+ * Opens the services, listens, starts the workers, and prints how to call the service. Returns what takes no more requests, waits for
+ * those under way and for the workers, and closes everything. Throws CommandError where another service runs on the same SQLite file.
  */
 export async function startServing(
   config: Config,
-  { workers = WORKERS, say = (text) => process.stdout.write(text) }: ServingOptions = {},
-): Promise<Serving> {
+  workers: readonly Worker[] = WORKERS,
+  say: (text: string) => unknown = (text) => process.stdout.write(text),
+): Promise<() => Promise<void>> {
   await using opening = new AsyncDisposableStack();
   opening.defer(lockRecords(config));
   const streets = await openStreets(config.basemap);
@@ -118,19 +103,17 @@ export async function startServing(
     stops.push(async () => metricsServer.close());
     await listen(metricsServer, config.metrics_port, config.host, 'HAIL_METRICS_PORT');
   }
-  if (workers !== null) stops.push((await startWorkers(services, log, workers)).stop);
+  if (workers.length > 0) stops.push((await startWorkers(services, log, workers)).stop);
   // The last step that may fail, and printed at once: the keys are shown this once.
-  const first_keys = await ensureFirstBusiness(services.records, services.now());
-  say(welcome(base_url, first_keys));
+  say(welcome(base_url, await ensureFirstBusiness(services.records, services.now())));
   log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
   const opened = opening.move();
-  const stop = async () => {
+  return async () => {
     log.info({}, 'Service:Stop:Begun');
     drain_ms = DRAIN_MS;
     await opened.disposeAsync();
     log.info({}, 'Service:Stop:Done');
   };
-  return { base_url, first_keys, stop };
 }
 
 /** Locks the SQLite records for this service and returns the function that unlocks them. Several services may share a PostgreSQL. */

@@ -5,10 +5,10 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { type Serving, startServing } from '../../../api/commands/serve.ts';
+import { startServing } from '../../../api/commands/serve.ts';
 import { readConfig } from '../../../api/config.ts';
 import type { Services } from '../../../api/services.ts';
-import type { Worker } from '../../../api/workers.ts';
+import { WORKERS, type Worker } from '../../../api/workers.ts';
 import { midnight, publishedRoot, type RawScan, scratch } from '../../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../../support/kill/bare-environment.ts';
 
@@ -47,16 +47,11 @@ async function serve(
 }
 
 /** Starts the same service in this process, which costs far less than a process of its own. */
-async function serveHere(
-  t: ExecutionContext,
-  data_root: string,
-): Promise<Pick<Served, 'said'> & Pick<Serving, 'stop'>> {
+async function serveHere(t: ExecutionContext, data_root: string) {
   let said = '';
   const config = readConfig({ HAIL_DATA: data_root, HAIL_PORT: '0', HAIL_LOG_LEVEL: 'fatal' });
-  const { stop: stopOnce } = await startServing(config, {
-    say: (text) => {
-      said += text;
-    },
+  const stopOnce = await startServing(config, WORKERS, (text) => {
+    said += text;
   });
   let stopped: Promise<void> | undefined;
   const stop = () => {
@@ -227,7 +222,7 @@ test('a worker may use the services until it has ended', async (t) => {
       };
     },
   };
-  const { stop } = await startServing(config, { workers: [worker], say: () => {} });
+  const stop = await startServing(config, [worker], () => {});
   t.deepEqual(found, ['started']);
   await stop();
   t.deepEqual(found, ['started', [], [{ one: 1 }], []]);
@@ -243,10 +238,9 @@ test('a worker that cannot start ends the start of the service, which leaves not
       throw new Error('no queue');
     },
   };
-  await t.throwsAsync(startServing(config, { workers: [worker], say: () => t.fail() }), { message: 'no queue' });
+  await t.throwsAsync(startServing(config, [worker], () => t.fail()), { message: 'no queue' });
   await t.throwsAsync(async () => services?.engine.rows('SELECT 1'), { message: 'the query engine is closed' });
-  const { first_keys, stop } = await startServing(config, { workers: null, say: () => {} });
-  t.not(first_keys, null);
+  const stop = await startServing(config, [], (said) => t.regex(said, /live {2}hs_live_/));
   await stop();
 });
 
