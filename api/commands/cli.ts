@@ -123,8 +123,7 @@ export function onRecords<Options = unknown, Args extends readonly unknown[] = s
       const { json, ...rest } = (given.at(-1) as Command).opts<Options & { readonly json?: true }>();
       // Commander passes the arguments, the options and the command.
       const args = given.slice(0, -2) as unknown as Args;
-      const work = (records: Records) =>
-        run({ records, settings, now_ms: settings.now() }, rest as Options, ...args);
+      const work = (records: Records) => run({ records, settings, now_ms: settings.now() }, rest as Options, ...args);
       print(json, await withRecords(settings, work, { create: creates }));
     });
 }

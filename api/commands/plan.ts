@@ -3,16 +3,7 @@ import { EXIT } from '../../schemas/command-line.ts';
 import { readPlan, setPlan } from '../accounts/businesses.ts';
 import { FEATURES, namedPlan, PLAN_NAMES, type PlanName, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import type { Config } from '../config.ts';
-import {
-  argument,
-  CommandError,
-  collectWords,
-  creditsOrNone,
-  group,
-  label,
-  onBusiness,
-  wholeNumber,
-} from './cli.ts';
+import { argument, CommandError, collectWords, creditsOrNone, group, label, onBusiness, wholeNumber } from './cli.ts';
 
 type Quotas = Tariff['quotas'];
 
@@ -60,7 +51,10 @@ export function planCommand(config: () => Config): Command {
           ),
       run: async ({ records, business, now_ms }, changes: Changes) => {
         if (Object.keys(changes).length === 0)
-          throw new CommandError(EXIT.usage, `plan of ${business.name}: no change is named, expected one option or more`);
+          throw new CommandError(
+            EXIT.usage,
+            `plan of ${business.name}: no change is named, expected one option or more`,
+          );
         const { plan: named, quota, ...others } = changes;
         return await records.transaction(async (rows) => {
           const present = await readPlan(rows, business.id);

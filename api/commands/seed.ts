@@ -69,8 +69,7 @@ export function seedCommand(config: () => Config): Command {
   return group('seed', 'plans, businesses, members and keys from a file', [
     onRecords(config, {
       usage: 'apply',
-      about:
-        'bring the records to what a YAML or JSON file says, all of it or nothing; a second time changes nothing',
+      about: 'bring the records to what a YAML or JSON file says, all of it or nothing; a second time changes nothing',
       creates: true,
       options: (command) =>
         command

@@ -91,10 +91,7 @@ export async function upsertLocations(
 }
 
 /** Deletes locations; returns those ids that were there, in the order asked. Cursors that name them stay valid for a day. */
-export async function deleteLocations(
-  writer: Writer,
-  ids: readonly string[],
-): Promise<readonly string[]> {
+export async function deleteLocations(writer: Writer, ids: readonly string[]): Promise<readonly string[]> {
   const { rows, business_id } = writer;
   const names = new Map<string, string>();
   for (const chunk of chunks(ids)) {

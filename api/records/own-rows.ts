@@ -145,7 +145,9 @@ export async function rememberPlace<Table extends OwnTable>(
   now_ms: number,
 ): Promise<string> {
   const { id, [sorted_by]: sort_key }: Record<string, string> = Object(last);
-  await keepPlaces(rows, [{ business_id, holder, list, item_id: id, sort_key, expires_at: instant(now_ms + CURSOR_MS) }]);
+  await keepPlaces(rows, [
+    { business_id, holder, list, item_id: id, sort_key, expires_at: instant(now_ms + CURSOR_MS) },
+  ]);
   return id;
 }
 

@@ -1,6 +1,14 @@
 import type { Transaction } from 'kysely';
 import { unknownCursor } from '../http/decode.ts';
-import { type ListPlace, listPlace, type OwnList, type OwnTable, type Row, rememberPlace, selectPage } from '../records/own-rows.ts';
+import {
+  type ListPlace,
+  listPlace,
+  type OwnList,
+  type OwnTable,
+  type Row,
+  rememberPlace,
+  selectPage,
+} from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
 import type { HandlerInput } from '../server/endpoint.ts';
 

@@ -38,14 +38,7 @@ export const getPortfolioImpacts = readEndpoint({
   example: PORTFOLIO_IMPACTS_EXAMPLE,
   price: flatPrice('portfolio.impacts', 20),
   plan: ({ query: { date } }) => ({ dates: [date] }),
-  answer: async ({
-    query: { date, limit, cursor },
-    caller,
-    now_ms,
-    edition,
-    plan: { dates },
-    services,
-  }) => {
+  answer: async ({ query: { date, limit, cursor }, caller, now_ms, edition, plan: { dates }, services }) => {
     const { engine, records, storm_day_start_hour, terrain } = services;
     // Impacts are in the order of ids, so a cursor is its own place. It must be, or have been, a location of the business.
     const own = { business_id: caller.business_id };

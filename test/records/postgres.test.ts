@@ -10,7 +10,7 @@ import test, { type ExecutionContext } from 'ava';
 import pg from 'pg';
 import pino from 'pino';
 import { startWatch, type WatchParts } from '../../api/alerts/watch.ts';
-import { type Records, recordsOver } from '../../api/billing/records.ts';
+import { recordsOver } from '../../api/billing/records.ts';
 import { refundRequest } from '../../api/billing/usage.ts';
 import { verifyLedger } from '../../api/billing/verify.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
@@ -29,7 +29,15 @@ import { SETTINGS, smallReport } from '../support/kill/jobs-load.ts';
 import { type PostgresProxy, startProxy } from '../support/store/proxy.ts';
 import { everySuite } from '../support/store/suites/every.ts';
 import { killSuite } from '../support/store/suites/kill.ts';
-import { chargeOf, hasPostgres, makeTenant, onPostgres, type Tenant, usedBy, type World } from '../support/store/world.ts';
+import {
+  chargeOf,
+  hasPostgres,
+  makeTenant,
+  onPostgres,
+  type Tenant,
+  usedBy,
+  type World,
+} from '../support/store/world.ts';
 import { until } from '../support/until.ts';
 
 const STANDS_STILL = fileURLToPath(new URL('../support/kill/paused-child.ts', import.meta.url));

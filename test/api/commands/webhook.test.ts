@@ -248,44 +248,50 @@ const ID = 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2';
 const AT_MS = Date.parse('2026-05-01T20:12:00Z');
 const MAIN = fileURLToPath(new URL('../../../api/start.js', import.meta.url));
 
-test.serial('the listener takes events of both variants, counts repetitions, and refuses what its secrets did not sign', async (t) => {
-  const given = operator(t);
-  const { secret } = await withWebhook(given);
-  const child = spawn(process.execPath, [MAIN, 'webhook', 'listen', '--port', '0', '--answer', '202'], {
-    env: { ...BARE_ENVIRONMENT, HAIL_DATA: given.config.data_root },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  t.teardown(() => child.kill('SIGKILL'));
-  const printed = text(child.stdout);
-  let said = '';
-  for await (const part of child.stderr.iterator({ destroyOnReturn: false })) {
-    said += part;
-    if (said.includes('HAIL_WEBHOOK_CA_FILE')) break;
-  }
-  const [, url, ca_file = ''] = /Listening at (\S+) [^]*CA_FILE=(.+)\n/.exec(said) ?? [];
-  const client = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: 1 });
-  t.teardown(() => client.close());
-  const send = async (body: string, signed = secret) => {
-    const message = { id: ID, event: 'alert.created', body };
-    return (await postSigned(client, { url: `${url}depot?k=1`, secrets: [signed] }, message)).status_code;
-  };
-  const about = { id: ID, event: 'alert.created' as const, at_ms: AT_MS };
-  const created = FORMATS.current.encode({ ...about, data: { ...SAMPLES['alert.created'], location_name: '\u009b2J' } });
-  const earlier = FORMATS.legacy.encode({ ...about, data: EARLIER_SAMPLES['alert.created'] });
-  const statuses = [await send(created), await send(created), await send(earlier)];
-  statuses.push(await send(created, 'whsec_b3RoZXI='), await send('{"id":1}'));
-  t.deepEqual(statuses, [202, 202, 202, 401, 400]);
-  child.kill('SIGTERM');
-  const lines = (await printed).split('\n').filter((line) => line !== '');
-  t.deepEqual(
-    lines.flatMap((line) => /alert\.created {2}evt_\w+(.*)/.exec(line)?.[1] ?? []),
-    [
-      '  /depot?k=1  signature valid, answered 202',
-      ', time 2  /depot?k=1  signature valid, answered 202',
-      ', time 3  /depot?k=1  signature valid, answered 202',
-      ', time 4  /depot?k=1  signature does not match secret and body, answered 401',
-    ],
-  );
-  t.regex(lines[1] ?? '', /u\{9b\}2J/);
-  t.is(lines[5], JSON.stringify(EARLIER_SAMPLES['alert.created']));
-});
+test.serial(
+  'the listener takes events of both variants, counts repetitions, and refuses what its secrets did not sign',
+  async (t) => {
+    const given = operator(t);
+    const { secret } = await withWebhook(given);
+    const child = spawn(process.execPath, [MAIN, 'webhook', 'listen', '--port', '0', '--answer', '202'], {
+      env: { ...BARE_ENVIRONMENT, HAIL_DATA: given.config.data_root },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    t.teardown(() => child.kill('SIGKILL'));
+    const printed = text(child.stdout);
+    let said = '';
+    for await (const part of child.stderr.iterator({ destroyOnReturn: false })) {
+      said += part;
+      if (said.includes('HAIL_WEBHOOK_CA_FILE')) break;
+    }
+    const [, url, ca_file = ''] = /Listening at (\S+) .*CA_FILE=(\S+)/s.exec(said) ?? [];
+    const client = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: 1 });
+    t.teardown(() => client.close());
+    const send = async (body: string, signed = secret) => {
+      const message = { id: ID, event: 'alert.created', body };
+      return (await postSigned(client, { url: `${url}depot?k=1`, secrets: [signed] }, message)).status_code;
+    };
+    const about = { id: ID, event: 'alert.created' as const, at_ms: AT_MS };
+    const created = FORMATS.current.encode({
+      ...about,
+      data: { ...SAMPLES['alert.created'], location_name: '\u009b2J' },
+    });
+    const earlier = FORMATS.legacy.encode({ ...about, data: EARLIER_SAMPLES['alert.created'] });
+    const statuses = [await send(created), await send(created), await send(earlier)];
+    statuses.push(await send(created, 'whsec_b3RoZXI='), await send('{"id":1}'));
+    t.deepEqual(statuses, [202, 202, 202, 401, 400]);
+    child.kill('SIGTERM');
+    const lines = (await printed).split('\n').filter((line) => line !== '');
+    t.deepEqual(
+      lines.flatMap((line) => /alert\.created {2}evt_\w+(.*)/.exec(line)?.[1] ?? []),
+      [
+        '  /depot?k=1  signature valid, answered 202',
+        ', time 2  /depot?k=1  signature valid, answered 202',
+        ', time 3  /depot?k=1  signature valid, answered 202',
+        ', time 4  /depot?k=1  signature does not match secret and body, answered 401',
+      ],
+    );
+    t.regex(lines[1] ?? '', /u\{9b\}2J/);
+    t.is(lines[5], JSON.stringify(EARLIER_SAMPLES['alert.created']));
+  },
+);
