@@ -27,13 +27,6 @@ export interface Caller {
   readonly plan: Tariff;
 }
 
-export interface Keyring {
-  /** The caller of a key, by the key's text; null when no such key is alive. Remembered for at most a second. Throws RecordsUnavailable. */
-  readonly authenticate: (keyText: string, now_ms: number) => Promise<Caller | null>;
-  /** The same from memory alone, however old: while the records are unavailable. Null for a key that is not in memory. */
-  readonly remembered: (keyText: string, now_ms: number) => Caller | null;
-}
-
 interface KnownKey {
   readonly digest: Buffer;
   readonly caller: Caller;
@@ -44,7 +37,7 @@ interface KnownKey {
 }
 
 /** Looks keys up by their public id and compares digests in constant time; a key that does not exist costs the same comparison. */
-export function createKeyring(reader: Kysely<Database>): Keyring {
+export function createKeyring(reader: Kysely<Database>) {
   const known = new LRUCache<string, KnownKey>({ max: KEYS_REMEMBERED });
   const query = prepare(keySelect(reader));
 
@@ -60,11 +53,13 @@ export function createKeyring(reader: Kysely<Database>): Keyring {
   }
 
   return {
-    authenticate: async (keyText, now_ms) => {
+    /** The caller of a key, by the key's text; null when no such key is alive. Remembered for at most a second. Throws RecordsUnavailable. */
+    authenticate: async (keyText: string, now_ms: number): Promise<Caller | null> => {
       const parsed = parseKeyText(keyText);
       return parsed && opened(await keyOf(parsed.public_id), keyText, now_ms);
     },
-    remembered: (keyText, now_ms) => {
+    /** The same from memory alone, however old: while the records are unavailable. Null for a key that is not in memory. */
+    remembered: (keyText: string, now_ms: number): Caller | null => {
       const parsed = parseKeyText(keyText);
       return parsed && opened(known.get(parsed.public_id) ?? null, keyText, now_ms);
     },

@@ -46,9 +46,12 @@ export class Refused extends Error {
   }
 }
 
+const PERIOD_LENGTH = 'YYYY-MM'.length;
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
+
 /** Month of a charge, `YYYY-MM`, UTC. */
 export function periodOf(time_ms: number): string {
-  return utcDate(time_ms).slice(0, 'YYYY-MM'.length);
+  return utcDate(time_ms).slice(0, PERIOD_LENGTH);
 }
 
 /** First and last day that a month may have, as text. */
@@ -56,52 +59,40 @@ export function daysOf(period: string): { readonly first: string; readonly last:
   return { first: `${period}-01`, last: `${period}-31` };
 }
 
-/** The two steps of a charge, within a transaction that they may end by throwing. */
-export interface Ledger {
-  /**
-   * Writes the row of the charge. Throws AlreadyCharged where the request has one: it waits for a transaction that is writing it.
-   */
-  readonly enter: (rows: Transaction<Database>, charge: Charge) => Promise<void>;
-  /**
-   * Adds the charge to its month and day. The row of the month is held until the transaction ends, so that no cap is passed. Throws
-   * Refused over a cap, and BusinessGone.
-   */
-  readonly count: (rows: Transaction<Database>, charge: Charge) => Promise<void>;
-}
-
-/** Prepares the statements of a charge. */
-export function createLedger({
-  writer: db,
-  execute,
-  forKeyShare,
-}: Pick<Store, 'writer' | 'execute' | 'forKeyShare'>): Ledger {
+/** The two steps of a charge, within a transaction that they may end by throwing. Their statements are prepared once. */
+export function createLedger({ writer: db, execute, forKeyShare }: Pick<Store, 'writer' | 'execute' | 'forKeyShare'>) {
   const insert = prepare(ledgerInsert(db));
   const use = prepare(guardedUpdate(db));
   const open = prepare(openingPeriod(db, forKeyShare));
-  const raise = prepare(usageUpsert(db, USAGE_PARAMS));
+  const raise = prepare(usageUpsert(db, params('business_id', 'day', 'key_id', 'operation', ...SUMS)));
 
   return {
-    enter: async (rows, { at_ms, request_id, business_id, key_id, operation, count, credits }) => {
-      const row = { request_id, business_id, key_id, operation, count, credits, at: instant(at_ms) };
-      const { numAffectedRows } = await execute(rows, insert(row));
-      if (numAffectedRows !== 1n) throw new AlreadyCharged(request_id);
+    /** Writes the row of the charge. Throws AlreadyCharged where the request has one: it waits for a transaction that is writing it. */
+    enter: async (rows: Transaction<Database>, { at_ms, ...charge }: Charge): Promise<void> => {
+      const { numAffectedRows } = await execute(rows, insert({ ...charge, at: instant(at_ms) }));
+      if (numAffectedRows !== 1n) throw new AlreadyCharged(charge.request_id);
     },
-    count: async (rows, { at_ms, business_id, key_id, operation, count, credits }) => {
-      const period = periodOf(at_ms);
-      const month = { business_id, period, at: instant(at_ms) };
-      const take = async () => (await execute(rows, use({ ...month, key_id, credits }))).rows[0];
+    /**
+     * Adds the charge to its month and day. The row of the month is held until the transaction ends, so that no cap is passed. Throws
+     * Refused over a cap, and BusinessGone.
+     */
+    count: async (rows: Transaction<Database>, { at_ms, ...charge }: Charge): Promise<void> => {
+      const { business_id, credits } = charge;
+      const at = instant(at_ms);
+      const values = { ...charge, at, period: at.slice(0, PERIOD_LENGTH), day: at.slice(0, DAY_LENGTH), calls: 1 };
+      const take = async () => (await execute(rows, use(values))).rows[0];
       let taken = await take();
       if (taken === undefined) {
         // The first charge of the month finds no row to count in.
-        await execute(rows, open(month));
+        await execute(rows, open(values));
         taken = await take();
       }
       if (taken === undefined)
         throw (await isThere(rows, business_id)) ? new Refused('over_cap') : new BusinessGone(business_id);
       const { key_cap, rate_bucket } = taken;
-      if (key_cap !== null && (await usedByRotation(rows, rate_bucket ?? '', period)) + credits > key_cap)
+      if (key_cap !== null && (await usedByRotation(rows, rate_bucket ?? '', values.period)) + credits > key_cap)
         throw new Refused('over_key_cap');
-      await execute(rows, raise({ business_id, day: utcDate(at_ms), key_id, operation, calls: 1, count, credits }));
+      await execute(rows, raise(values));
     },
   };
 }
@@ -178,18 +169,17 @@ export async function usedByRotation(rows: Kysely<Database>, rate_bucket: string
   return found?.used ?? 0;
 }
 
+const SUMS = ['calls', 'count', 'credits'] as const;
+
+/** A parameter for each of some columns. */
+function params<Name extends string>(...names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, param<never>(name)])) as Record<Name, RawBuilder<never>>;
+}
+
 function ledgerInsert(db: Kysely<Database>) {
   return db
     .insertInto('ledger')
-    .values({
-      business_id: param<string>('business_id'),
-      key_id: param<string>('key_id'),
-      operation: param<string>('operation'),
-      count: param<number>('count'),
-      credits: param<number>('credits'),
-      at: param<string>('at'),
-      request_id: param<string>('request_id'),
-    })
+    .values(params('business_id', 'key_id', 'operation', 'count', 'credits', 'at', 'request_id'))
     .onConflict((conflict) => conflict.column('request_id').doNothing());
 }
 
@@ -233,26 +223,19 @@ function openingPeriod(db: Kysely<Database>, forKeyShare: RawBuilder<unknown>) {
     .onConflict((conflict) => conflict.doNothing());
 }
 
-const USAGE_PARAMS = {
-  business_id: param<string>('business_id'),
-  day: param<string>('day'),
-  key_id: param<string>('key_id'),
-  operation: param<string>('operation'),
-  calls: param<number>('calls'),
-  count: param<number>('count'),
-  credits: param<number>('credits'),
-};
-
 /** Adds to the sums of a day. */
-function usageUpsert(db: Kysely<Database>, values: Insertable<Database['usage']> | typeof USAGE_PARAMS) {
+function usageUpsert(
+  db: Kysely<Database>,
+  values: Insertable<Database['usage']> | Record<keyof Database['usage'], RawBuilder<never>>,
+) {
   return db
     .insertInto('usage')
     .values(values)
     .onConflict((conflict) =>
-      conflict.columns(['business_id', 'day', 'key_id', 'operation']).doUpdateSet((eb) => ({
-        calls: eb('usage.calls', '+', eb.ref('excluded.calls')),
-        count: eb('usage.count', '+', eb.ref('excluded.count')),
-        credits: eb('usage.credits', '+', eb.ref('excluded.credits')),
-      })),
+      conflict
+        .columns(['business_id', 'day', 'key_id', 'operation'])
+        .doUpdateSet((eb) =>
+          Object.fromEntries(SUMS.map((sum) => [sum, eb(`usage.${sum}`, '+', eb.ref(`excluded.${sum}`))])),
+        ),
     );
 }

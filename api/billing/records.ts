@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import { lockBusiness } from '../accounts/businesses.ts';
-import { type Caller, createKeyring, type Keyring } from '../accounts/keyring.ts';
+import { type Caller, createKeyring } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
-import { type OpenStore, openDatabase, recordsLocation, type Store, type Writer } from '../records/database.ts';
+import { openDatabase, recordsLocation, type Store, type Writer } from '../records/database.ts';
 import { type Deletions, NO_DELETIONS, openDeletions } from '../records/deletions.ts';
 import { BusinessGone, CommitInDoubt, isOutage, OutcomeUnknown } from '../records/errors.ts';
 import { migrate } from '../records/migrate.ts';
@@ -46,44 +46,7 @@ const HEALTH_EVERY_MS = 1_000;
  * when a commit failed and was rolled back, and OutcomeUnknown when the answer to the commit of a charge was lost and
  * asking again led to none.
  */
-export interface Records extends Keyring, OpenStore {
-  /**
-   * Charges a call, in one transaction; resolves once it is committed. `over_cap`, `over_key_cap`: nothing was charged. Throws
-   * BusinessGone.
-   */
-  readonly charge: (charge: Charge) => Promise<'charged' | OverCap>;
-  /** The cap that would refuse a charge now, null for none: a look, nothing is reserved. */
-  readonly wouldExceed: (caller: Caller, credits: number, now_ms: number) => Promise<OverCap | null>;
-  /**
-   * Counts a free, refused or replayed call in the key's total of requests; committed within a second, not before the
-   * answer. Charged calls are counted by their charge.
-   */
-  readonly countRequest: (key_id: string, now_ms: number) => void;
-  /** Counts a request in the UTC day of its business, and says whether the day still had one. */
-  readonly admitToday: (business_id: string, limit: number, now_ms: number) => Promise<boolean>;
-  /** What the idempotency key of a call has been answered. */
-  readonly answerOf: (call: KeyedCall) => ReturnType<typeof findAnswer>;
-  /** Keeps a refusal (400, 404, 409) for the key of its call; during an outage it is lost, and the same call is refused anew. */
-  readonly keepRefusal: (call: KeyedCall, answer: StoredAnswer) => Promise<void>;
-  /**
-   * One transaction: `work`, the charge, and the answer that `work` returned, for the key of its call. `over_cap`,
-   * `over_key_cap`: everything was rolled back. What `work` throws rolls back and is thrown again; after a lost COMMIT `work` may run
-   * again. Writes of one business take turns. Throws BusinessGone, and AnsweredBefore.
-   */
-  readonly write: <Result extends StoredAnswer>(
-    business_id: string,
-    charge: Charge | null,
-    call: KeyedCall | null,
-    now_ms: number,
-    work: (writer: Writer) => Promise<Result>,
-  ) => Promise<Result | OverCap>;
-  /** What may be deleted by its age. */
-  readonly deletions: Deletions;
-  /** False when the database cannot be read or written now, or is damaged; asked once a second. */
-  readonly health: () => Promise<boolean>;
-  /** Writes the noted counts, and closes. */
-  readonly close: () => Promise<void>;
-}
+export type Records = Awaited<ReturnType<typeof recordsOver>>;
 
 /** Settings of the records besides their database. */
 export interface RecordsSettings {
@@ -111,7 +74,7 @@ export async function openRecords({ data_root, database_url, waits, ...settings 
 }
 
 /** The records over an open store, which they close. */
-export async function recordsOver(store: Store, settings: RecordsSettings): Promise<Records> {
+export async function recordsOver(store: Store, settings: RecordsSettings) {
   const { now, now_is_fixed = false, report = () => {}, alarm = () => {} } = settings;
   const { reader, transaction } = store;
   store.damage.found = (reason) => alarm(`records: ${store.name} is damaged (${reason})`);
@@ -121,50 +84,70 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   if (applied.length > 0) report(`records: applied migration ${applied.join(', ')} to ${store.name}`);
   const ledger = createLedger(store);
   const counts = openRequestCounts(store, alarm);
+  /** What may be deleted by its age. */
   const deletions = now_is_fixed ? NO_DELETIONS : openDeletions(store, now);
   const sweeping = setInterval(() => void sweep(store, deletions).catch(ignoreOutage), SWEEP_EVERY_MS).unref();
-  opening.move(); // from here on, the caller closes the records
+  opening.defer(counts.close);
+  const opened = opening.move(); // from here on, the caller closes the records
   let closing: Promise<void> | null = null;
-
-  const endAll = async () => {
-    try {
-      await counts.close();
-    } finally {
-      await store.close();
-    }
-  };
 
   return {
     ...createKeyring(reader),
     ...{ store, reader, transaction, deletions },
-    charge: async (charge) => {
+    /**
+     * Charges a call, in one transaction; resolves once it is committed. `over_cap`, `over_key_cap`: nothing was charged. Throws
+     * BusinessGone.
+     */
+    charge: (charge: Charge): Promise<'charged' | OverCap> => {
       counts.note(charge.key_id, charge.at_ms, false);
-      return await unlessRefused(() =>
-        untilKnown(store, charge.request_id, async (rows) => {
-          await ledger.enter(rows, charge);
-          await ledger.count(rows, charge);
-          return 'charged' as const;
-        }),
-      );
+      const work = async (rows: Transaction<Database>) => {
+        await ledger.enter(rows, charge);
+        await ledger.count(rows, charge);
+        return 'charged' as const;
+      };
+      return unlessRefused(untilKnown(store, charge.request_id, work));
     },
-    wouldExceed: async ({ plan, business_id, rate_bucket, key_cap }, credits, now_ms) => {
+    /** The cap that would refuse a charge now, null for none: a look, nothing is reserved. */
+    wouldExceed: async (
+      { plan, business_id, rate_bucket, key_cap }: Caller,
+      credits: number,
+      now_ms: number,
+    ): Promise<OverCap | null> => {
       const period = periodOf(now_ms);
       if (key_cap !== null && (await usedByRotation(reader, rate_bucket, period)) + credits > key_cap)
         return 'over_key_cap';
       const cap = effectiveCap(plan);
       return cap !== null && (await usedInMonth(reader, business_id, period)) + credits > cap ? 'over_cap' : null;
     },
-    countRequest: (key_id, now_ms) => counts.note(key_id, now_ms, true),
-    admitToday: (business_id, limit, now_ms) => admitToday(store, business_id, limit, now_ms),
-    answerOf: (call) => findAnswer(reader, call, now()),
-    keepRefusal: async (call, answer) => {
+    /**
+     * Counts a free, refused or replayed call in the key's total of requests; committed within a second, not before the
+     * answer. Charged calls are counted by their charge.
+     */
+    countRequest: (key_id: string, now_ms: number): void => counts.note(key_id, now_ms, true),
+    /** Counts a request in the UTC day of its business, and says whether the day still had one. */
+    admitToday: (business_id: string, limit: number, now_ms: number) => admitToday(store, business_id, limit, now_ms),
+    /** What the idempotency key of a call has been answered. */
+    answerOf: (call: KeyedCall) => findAnswer(reader, call, now()),
+    /** Keeps a refusal (400, 404, 409) for the key of its call; during an outage it is lost, and the same call is refused anew. */
+    keepRefusal: async (call: KeyedCall, answer: StoredAnswer): Promise<void> => {
       const keep = async (rows: Transaction<Database>) => {
         const is_first = (await lockBusiness(rows, call.business_id)) && (await findAnswer(rows, call, now())) === null;
         if (is_first) await keepAnswer(rows, call, answer, now());
       };
       await transaction(keep).catch(ignoreOutage);
     },
-    write: async (business_id, charge, call, now_ms, work) => {
+    /**
+     * One transaction: `work`, the charge, and the answer that `work` returned, for the key of its call. `over_cap`,
+     * `over_key_cap`: everything was rolled back. What `work` throws rolls back and is thrown again; after a lost COMMIT `work` may run
+     * again. Writes of one business take turns. Throws BusinessGone, and AnsweredBefore.
+     */
+    write: async <Result extends StoredAnswer>(
+      business_id: string,
+      charge: Charge | null,
+      call: KeyedCall | null,
+      now_ms: number,
+      work: (writer: Writer) => Promise<Result>,
+    ): Promise<Result | OverCap> => {
       if (charge) counts.note(charge.key_id, charge.at_ms, false);
       const write = async (rows: Transaction<Database>) => {
         if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);
@@ -176,13 +159,15 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
         if (call !== null) await keepAnswer(rows, call, result, now());
         return result;
       };
-      return await unlessRefused(() => (charge ? untilKnown(store, charge.request_id, write) : transaction(write)));
+      return await unlessRefused(charge ? untilKnown(store, charge.request_id, write) : transaction(write));
     },
+    /** False when the database cannot be read or written now, or is damaged; asked once a second. */
     health: healthOf(store),
-    close: async () => {
+    /** Writes the noted counts, and closes. */
+    close: (): Promise<void> => {
       clearInterval(sweeping);
-      closing ??= endAll();
-      await closing;
+      closing ??= opened.disposeAsync();
+      return closing;
     },
   };
 }
@@ -219,9 +204,9 @@ async function untilKnown<Result>(
   }
 }
 
-async function unlessRefused<Result>(charging: () => Promise<Result>): Promise<Result | OverCap> {
+async function unlessRefused<Result>(charging: Promise<Result>): Promise<Result | OverCap> {
   try {
-    return await charging();
+    return await charging;
   } catch (error) {
     if (error instanceof Refused) return error.by;
     throw error;

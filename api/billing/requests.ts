@@ -13,9 +13,9 @@ interface KeyNote {
   readonly key_id: string;
   readonly day: string;
   /** Requests that no charge counts. */
-  requests: number;
+  readonly requests: number;
   /** Epoch milliseconds. */
-  last_used_ms: number;
+  readonly last_used_ms: number;
 }
 
 /**
@@ -24,25 +24,24 @@ interface KeyNote {
  */
 export function openRequestCounts(store: Store, alarm: (line: string) => void) {
   let notes = new Map<string, KeyNote>();
-  let timer: NodeJS.Timeout | null = null;
+  let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
 
   function add({ key_id, day, requests, last_used_ms }: KeyNote): void {
     const name = `${key_id} ${day}`;
-    const note = notes.get(name);
-    if (note === undefined) notes.set(name, { key_id, day, requests, last_used_ms });
-    else {
-      note.requests += requests;
-      note.last_used_ms = Math.max(note.last_used_ms, last_used_ms);
-    }
+    const before = notes.get(name) ?? { requests: 0, last_used_ms: 0 };
+    notes.set(name, {
+      ...{ key_id, day, requests: before.requests + requests },
+      last_used_ms: Math.max(before.last_used_ms, last_used_ms),
+    });
     timer ??= setTimeout(() => {
       writing = writing.then(write);
     }, NOTES_WAIT_MS).unref();
   }
 
   async function write(): Promise<void> {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
+    clearTimeout(timer);
+    timer = undefined;
     // Always in the same order, so that two processes never wait for each other.
     const batch = [...notes.values()].toSorted((a, b) => (a.key_id < b.key_id ? -1 : 1));
     notes = new Map();
@@ -65,7 +64,7 @@ export function openRequestCounts(store: Store, alarm: (line: string) => void) {
     close: async () => {
       await writing;
       await write();
-      if (timer !== null) clearTimeout(timer);
+      clearTimeout(timer);
     },
   };
 }

@@ -1,44 +1,13 @@
 import type { Kysely, Transaction } from 'kysely';
 import { addDays, utcDate } from '../../schemas/time.ts';
-import { type ListedKey, listKeys } from '../accounts/keys.ts';
+import { listKeys } from '../accounts/keys.ts';
 import { recordAct } from '../records/audit.ts';
 import { snapshot } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
 import { addEntry, daysOf, periodOf, refundId, refundVisibly } from './ledger.ts';
 
-/** Credits of an operation in a month. `credits` = `count` x `cost_per_call`. */
-export interface OperationUsage {
-  readonly operation: string;
-  readonly count: number;
-  readonly credits: number;
-  readonly cost_per_call: number;
-}
-
-/** A key that is alive or was used in the month. */
-export interface KeyUsage extends ListedKey {
-  readonly requests: number;
-}
-
-/** A month of a business. */
-export interface MonthUsage {
-  readonly used: number;
-  /** In name order (code points). */
-  readonly operations: readonly OperationUsage[];
-  /** Every day of the month so far, zeros included; [] for a month to come. */
-  readonly daily: readonly { readonly date: string; readonly credits: number }[];
-  readonly keys: readonly KeyUsage[];
-  readonly total_requests: number;
-  /** Time of the last ledger row of the month; null without any. */
-  readonly last_updated: string | null;
-}
-
 /** What a business used in a month `YYYY-MM`, all of it at one moment. Sees every charge that was answered. */
-export async function readUsage(
-  reader: Kysely<Database>,
-  business_id: string,
-  period: string,
-  now_ms: number,
-): Promise<MonthUsage> {
+export async function readUsage(reader: Kysely<Database>, business_id: string, period: string, now_ms: number) {
   return await snapshot(reader, async (rows) => {
     const keys = await keyUsage(rows, business_id, period, now_ms);
     const month = rows.selectFrom('periods').select(['used', 'updated_at']).where('period', '=', period);
@@ -47,20 +16,19 @@ export async function readUsage(
     return {
       used: spent?.used ?? 0,
       operations: await operationUsage(rows, business_id, period),
+      /** Every day of the month so far, zeros included; [] for a month to come. */
       daily: daysSoFar(period, now_ms).map((date) => ({ date, credits: credits.get(date) ?? 0 })),
+      /** Keys that are alive or were used in the month. */
       keys,
       total_requests: keys.reduce((sum, { requests }) => sum + requests, 0),
+      /** Time of the last ledger row of the month; null without any. */
       last_updated: spent?.updated_at ?? null,
     };
   });
 }
 
-/** Credits of every operation of a month, in name order: the rows of the usage export. */
-export async function operationUsage(
-  rows: Kysely<Database>,
-  business_id: string,
-  period: string,
-): Promise<readonly OperationUsage[]> {
+/** Credits of every operation of a month (`count` x `cost_per_call`), in name order (code points): the rows of the usage export. */
+export async function operationUsage(rows: Kysely<Database>, business_id: string, period: string) {
   const found = await monthSums(rows, business_id, period, 'operation');
   // Operations refunded in full are left out.
   return found
@@ -100,12 +68,7 @@ function daysSoFar(period: string, now_ms: number): readonly string[] {
   return days;
 }
 
-async function keyUsage(
-  rows: Kysely<Database>,
-  business_id: string,
-  period: string,
-  now_ms: number,
-): Promise<readonly KeyUsage[]> {
+async function keyUsage(rows: Kysely<Database>, business_id: string, period: string, now_ms: number) {
   const keys = await listKeys(rows, business_id, now_ms);
   const { first, last } = daysOf(period);
   const charged = await monthSums(rows, business_id, period, 'key_id');

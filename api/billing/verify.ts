@@ -2,26 +2,16 @@ import { type Kysely, sql } from 'kysely';
 import { snapshot } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
 
-/** Two sums that should be equal and are not. */
-export type LedgerFault = CreditsFault | CountFault;
+/**
+ * Two sums that should be equal and are not: credits of a month (`used`) or of a day with key and operation (`usage`), or, of such a day
+ * whose credits agree, its requests (`calls`) or units of the price (`count`).
+ */
+export type LedgerFault = { readonly business_id: string; readonly subject: string } & (
+  | { readonly what: 'used' | 'usage'; readonly ledger_credits: number; readonly found_credits: number }
+  | { readonly what: 'calls' | 'count'; readonly ledger_count: number; readonly found_count: number }
+);
 
-interface CreditsFault {
-  readonly business_id: string;
-  /** The sum that differs: a month, or a day with key and operation. */
-  readonly subject: string;
-  readonly what: 'used' | 'usage';
-  readonly ledger_credits: number;
-  readonly found_credits: number;
-}
-
-/** Requests (`calls`) or units of the price (`count`) that differ, where the credits do not. */
-interface CountFault {
-  readonly business_id: string;
-  readonly subject: string;
-  readonly what: 'calls' | 'count';
-  readonly ledger_count: number;
-  readonly found_count: number;
-}
+type Side = 'ledger' | 'found';
 
 /** What the check of the ledger read. */
 export interface LedgerCheck {
@@ -47,7 +37,7 @@ export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerChec
   });
 }
 
-const DIFFERENT_MONTHS = sql<Omit<CreditsFault, 'what'>>`
+const DIFFERENT_MONTHS = sql<Record<'business_id' | 'subject', string> & Record<`${Side}_credits`, number>>`
   select business_id, subject, sum(ledger) as ledger_credits, sum(found) as found_credits
   from (
     select business_id, substr("at", 1, 7) as subject, credits as ledger, 0 as found from ledger
@@ -57,19 +47,9 @@ const DIFFERENT_MONTHS = sql<Omit<CreditsFault, 'what'>>`
   having sum(ledger) <> sum(found)
   order by business_id, subject`;
 
-interface DifferentDay {
-  readonly business_id: string;
-  readonly day: string;
-  /** Empty in adjustments. */
-  readonly key_id: string;
-  readonly operation: string;
-  readonly ledger_credits: number;
-  readonly ledger_calls: number;
-  readonly ledger_count: number;
-  readonly found_credits: number;
-  readonly found_calls: number;
-  readonly found_count: number;
-}
+/** `key_id`: empty in adjustments. */
+type DifferentDay = Record<'business_id' | 'day' | 'key_id' | 'operation', string> &
+  Record<`${Side}_${'credits' | 'calls' | 'count'}`, number>;
 
 /** An adjustment and a refund are no calls. */
 const DIFFERENT_DAYS = sql<DifferentDay>`

@@ -20,7 +20,8 @@ import { archives, frontPage, openApiDocument } from '../routes/public-pages.ts'
 import { type ViewerOptions, viewerPages } from '../routes/viewer.ts';
 import { telemetryOf } from '../server/answer.ts';
 import { createApp } from '../server/app.ts';
-import { createHttpServer, serveApp, trustedProxies } from '../server/http-server.ts';
+import { trustedProxies } from '../server/head.ts';
+import { createHttpServer, serveApp } from '../server/http-server.ts';
 import { describeApi } from '../server/openapi.ts';
 import type { PublicRoute } from '../server/public.ts';
 import { openServices, type Services } from '../services.ts';
@@ -91,7 +92,6 @@ export async function startServing(
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,
     trusted,
-    check_replies: 'sample',
     telemetry: telemetryOf(log, metrics),
   });
   stops.push(serveApp(server, app, trusted));

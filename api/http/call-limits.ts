@@ -25,72 +25,68 @@ const CONNECTIONS = 4;
 /** How long a call waits for the database; then this process counts alone. */
 const DATABASE_WAIT_MS = 1_000;
 
-/** Outcome of one call in its window. */
-interface Counted {
-  /** Both header families. */
-  readonly headers: Headers;
-  /** Seconds until the next call is admitted, at least 1; null when this one was. */
-  readonly retry_after_s: number | null;
-}
-
-/** Counts a call by name, of at most `limit` in a window. */
-export type CountCall = (name: string, limit: number) => Promise<Counted>;
-
 /** Counts of calls by key, and of failed attempts to call. */
-export interface CallLimits {
-  readonly countCall: CountCall;
-  /**
-   * Counts a failed attempt by address and by the key that is guessed; null: it names none. Returns the milliseconds for which one
-   * of them is locked; 0: neither was.
-   */
-  readonly countFailure: (address: string, keyText: string | null) => Promise<number>;
-  readonly close: () => Promise<void>;
-}
+export type CallLimits = Awaited<ReturnType<typeof openCallLimits>>;
 
 /** Counts of all processes of a PostgreSQL together; null: of this process. */
-export async function openCallLimits(database_url: string | null): Promise<CallLimits> {
+export async function openCallLimits(database_url: string | null) {
   const pool = database_url === null ? null : openPool(database_url);
-  const open = async (
-    options: IRateLimiterOptions,
-    insuranceLimiter: RateLimiterMemory,
-  ): Promise<RateLimiterAbstract> =>
-    pool === null ? insuranceLimiter : await inPostgres(pool, options, insuranceLimiter);
+  const open = async (options: IRateLimiterOptions, memory: RateLimiterMemory): Promise<RateLimiterAbstract> =>
+    pool === null ? memory : await inPostgres(pool, options, memory);
   const calls = { keyPrefix: 'call', points: COUNT_MAX, duration: RATE_WINDOW_S };
   const countCall = countingIn(await open(calls, new RateLimiterMemory(calls)));
   const ofAddress = await open(FAILURES_OF_ADDRESS, new BoundedMemory(FAILURES_OF_ADDRESS));
   const ofKey = await open(FAILURES_OF_KEY, new BoundedMemory(FAILURES_OF_KEY));
   return {
     countCall,
-    countFailure: async (address, keyText) => {
+    /**
+     * Counts a failed attempt by address and by the key that is guessed; null: it names none. Returns the milliseconds for which one
+     * of them is locked; 0: neither was.
+     */
+    countFailure: async (address: string, keyText: string | null): Promise<number> => {
       const locked_ms = await failIn(ofAddress, address);
       return locked_ms > 0 || keyText === null ? locked_ms : await failIn(ofKey, guessedKey(keyText));
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await pool?.end();
     },
   };
 }
 
 /** Counts calls by address in this process. */
-export function countByAddress(): CountCall {
+export function countByAddress() {
   return countingIn(new BoundedMemory({ points: COUNT_MAX, duration: RATE_WINDOW_S }));
 }
 
-function countingIn(limiter: RateLimiterAbstract): CountCall {
-  return async (name, limit) => {
+/** Counts a call by name, of at most `limit` in a window. */
+function countingIn(limiter: RateLimiterAbstract) {
+  return async (name: string, limit: number) => {
     const { consumedPoints, msBeforeNext } = await orRefused(limiter.consume(name));
-    const remaining = Math.max(0, limit - consumedPoints);
     const left_s = Math.ceil(Math.min(msBeforeNext, RATE_WINDOW_S * 1000) / 1000);
+    const reset_s = Math.ceil((Date.now() + msBeforeNext) / 1000);
     return {
-      headers: {
-        'X-RateLimit-Limit': String(limit),
-        'X-RateLimit-Remaining': String(remaining),
-        'X-RateLimit-Reset': String(Math.ceil((Date.now() + msBeforeNext) / 1000)),
-        'RateLimit-Policy': `"key";q=${limit};w=${RATE_WINDOW_S}`,
-        RateLimit: `"key";r=${remaining};t=${left_s}`,
-      },
+      headers: rateHeaders('key', limit, Math.max(0, limit - consumedPoints), RATE_WINDOW_S, left_s, reset_s),
+      /** Seconds until the next call is admitted, at least 1; null when this one was. */
       retry_after_s: consumedPoints > limit ? Math.max(1, left_s) : null,
     };
+  };
+}
+
+/** Both families of headers of a window: its name, limit and length, what is left of it, and the Unix second at which it ends. */
+export function rateHeaders(
+  name: string,
+  limit: number,
+  remaining: number,
+  window_s: number,
+  left_s: number,
+  reset_s: number,
+): Headers {
+  return {
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(reset_s),
+    'RateLimit-Policy': `"${name}";q=${limit};w=${window_s}`,
+    RateLimit: `"${name}";r=${remaining};t=${left_s}`,
   };
 }
 

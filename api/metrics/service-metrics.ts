@@ -16,8 +16,8 @@ const WAIT_MS = 700;
 /** Ends the help of a figure that every process on one database shows: never add it up. */
 const SHARED = 'The same from every process on one database.';
 
-/** Values of a figure by labels. */
-type Series<Label extends string> = readonly (readonly [labels: Readonly<Record<Label, string>>, value: number])[];
+/** A value of a figure, null where it is not known, and the labels that it is for. */
+type Series = readonly [value: number | null | undefined, ...labels: readonly string[]];
 
 /** Returns a function that reads the metrics of a service, its counts and its gauges, in at most a second. */
 export function serviceMetrics(
@@ -54,90 +54,74 @@ async function readFigures(rows: Kysely<Database>) {
   };
 }
 
+/** What each gauge is. */
+const HELP = {
+  build_info: 'Always 1: version of the service and of Node.js, and kind of its records.',
+  ready: '1 while the part works as /readyz sees it, else 0.',
+  scan_age_seconds: 'Age of the newest scan that is served.',
+  storm_dates: 'Storm dates that can be read.',
+  feed_stale: '1 for a feed that is late or never came, else 0.',
+  delivery_attempts_running: 'Attempts at deliveries under way.',
+  delivery_slots: 'Attempts at deliveries that may be under way.',
+  engine_statements: 'Statements of a query engine that run or wait.',
+  engine_statements_max: 'Statements of a query engine that may run or wait.',
+  deliveries_pending: `Events that are still to be delivered. ${SHARED}`,
+  delivery_oldest_due_age_seconds: `How long the longest due event has been due, 0 when none is. ${SHARED}`,
+  jobs: `Reports and exports that wait or run. ${SHARED}`,
+  job_oldest_waiting_age_seconds: `Age of the oldest that waits, 0 when none does. ${SHARED}`,
+  alerts_open: `Open alerts. ${SHARED}`,
+  scrape_failed: '1 when a part could not be read in time and its figures are absent; else 0.',
+} as const;
+
 /** The gauges of this moment. A value that is not known has no series. */
 function gaugesOf(services: Services, ready: boolean | null, figures: Figures | null): Registry {
   const { catalog, engine, jobEngine, queue, records, now } = services;
   const registry = new Registry();
-  const add = <Label extends string>(name: string, help: string, labelNames: readonly Label[], of: Series<Label>) => {
-    const gauge = new Gauge({ name: `hail_${name}`, help, labelNames, registers: [registry] });
-    for (const [labels, value] of of) gauge.set(labels, value);
-  };
-  const addOne = (name: string, help: string, value: number | null | undefined) => {
-    const gauge = new Gauge({ name: `hail_${name}`, help, registers: [registry] });
-    if (value == null) gauge.remove();
-    else gauge.set(value);
+  const add = (name: keyof typeof HELP, labelNames: string[], ...series: readonly Series[]) => {
+    const gauge = new Gauge({ name: `hail_${name}`, help: HELP[name], labelNames, registers: [registry] });
+    if (labelNames.length === 0) gauge.remove(); // without labels it begins at 0
+    for (const [value, ...labels] of series)
+      if (value != null) gauge.set(Object.fromEntries(labelNames.map((label, at) => [label, labels[at] ?? ''])), value);
   };
   /** Seconds since an instant; 0 for one ahead of the clock. */
   const age_s = (from_ms: number, at_ms: number) => Math.max(0, at_ms - from_ms) / 1000;
 
-  const about = { version: RELEASE, node: process.version, records: records.store.kind };
-  const kinds = ['version', 'node', 'records'] as const;
-  add('build_info', 'Always 1: version of the service and of Node.js, and kind of its records.', kinds, [[about, 1]]);
-
+  add('build_info', ['version', 'node', 'records'], [1, RELEASE, process.version, records.store.kind]);
   const is_readable = catalog.failure() === null;
   const edition = is_readable ? catalog.edition() : NOTHING_PUBLISHED;
   const { newest_scan_ms } = edition;
+  add('ready', ['part'], [ready === true ? 1 : 0, 'records'], [is_readable ? 1 : 0, 'data']);
+  add('scan_age_seconds', [], [newest_scan_ms === null ? null : age_s(newest_scan_ms, now())]);
+  add('storm_dates', [], [is_readable ? edition.dates.length : null]);
   const feeds = ingestHealth(edition, now()).sources;
-  add(
-    'ready',
-    '1 while the part works as /readyz sees it, else 0.',
-    ['part'],
-    [
-      [{ part: 'records' }, ready === true ? 1 : 0],
-      [{ part: 'data' }, is_readable ? 1 : 0],
-    ],
-  );
-  const scan_age_s = newest_scan_ms === null ? null : age_s(newest_scan_ms, now());
-  addOne('scan_age_seconds', 'Age of the newest scan that is served.', scan_age_s);
-  addOne('storm_dates', 'Storm dates that can be read.', is_readable ? edition.dates.length : null);
-  const late = feeds.map(({ name, stale }) => [{ feed: name }, stale ? 1 : 0] as const);
-  add('feed_stale', '1 for a feed that is late or never came, else 0.', ['feed'], late);
+  add('feed_stale', ['feed'], ...feeds.map(({ name, stale }): Series => [stale ? 1 : 0, name]));
 
   const load = queue.load(MESSAGE_TASK);
-  addOne('delivery_attempts_running', 'Attempts at deliveries under way.', load?.running);
-  addOne('delivery_slots', 'Attempts at deliveries that may be under way.', load?.slots);
-  const engines = [
-    ['answers', ANSWERS, engine.load()],
-    ['jobs', JOBS, jobEngine.load()],
-  ] as const;
-  const states = ['engine', 'state'] as const;
-  const statements = engines.flatMap(([name, , { running, waiting }]) => stateSeries(name, running, waiting));
-  const most = engines.flatMap(([name, { connections, waiting_max }]) => stateSeries(name, connections, waiting_max));
-  add('engine_statements', 'Statements of a query engine that run or wait.', states, statements);
-  add('engine_statements_max', 'Statements of a query engine that may run or wait.', states, most);
+  add('delivery_attempts_running', [], [load?.running]);
+  add('delivery_slots', [], [load?.slots]);
+  const answers = engine.load();
+  const exports = jobEngine.load();
+  const statements = (ofAnswers: readonly [number, number], ofJobs: readonly [number, number]): readonly Series[] => [
+    [ofAnswers[0], 'answers', 'running'],
+    [ofAnswers[1], 'answers', 'waiting'],
+    [ofJobs[0], 'jobs', 'running'],
+    [ofJobs[1], 'jobs', 'waiting'],
+  ];
+  const current = statements([answers.running, answers.waiting], [exports.running, exports.waiting]);
+  const most = statements([ANSWERS.connections, ANSWERS.waiting_max], [JOBS.connections, JOBS.waiting_max]);
+  add('engine_statements', ['engine', 'state'], ...current);
+  add('engine_statements_max', ['engine', 'state'], ...most);
 
   const { messages, jobs, job_waiting_ms, open_alerts } = figures ?? {};
   const due_age_s = messages && (messages.due_since_ms === null ? 0 : age_s(messages.due_since_ms, Date.now()));
+  add('deliveries_pending', [], [messages?.events]);
+  add('delivery_oldest_due_age_seconds', [], [due_age_s]);
+  add('jobs', ['state'], [jobs?.queued, 'waiting'], [jobs?.running, 'running']);
   const job_age_s = figures && (job_waiting_ms == null ? 0 : age_s(job_waiting_ms, now()));
-  const due = `How long the longest due event has been due, 0 when none is. ${SHARED}`;
-  const queued: Series<'state'> = jobs
-    ? [
-        [{ state: 'waiting' }, jobs.queued],
-        [{ state: 'running' }, jobs.running],
-      ]
-    : [];
-  addOne('deliveries_pending', `Events that are still to be delivered. ${SHARED}`, messages?.events);
-  addOne('delivery_oldest_due_age_seconds', due, due_age_s);
-  add('jobs', `Reports and exports that wait or run. ${SHARED}`, ['state'], queued);
-  addOne('job_oldest_waiting_age_seconds', `Age of the oldest that waits, 0 when none does. ${SHARED}`, job_age_s);
-  addOne('alerts_open', `Open alerts. ${SHARED}`, open_alerts);
-  add(
-    'scrape_failed',
-    '1 when a part could not be read in time and its figures are absent; else 0.',
-    ['part'],
-    [
-      [{ part: 'ready' }, ready === null ? 1 : 0],
-      [{ part: 'records' }, figures === null ? 1 : 0],
-    ],
-  );
+  add('job_oldest_waiting_age_seconds', [], [job_age_s]);
+  add('alerts_open', [], [open_alerts]);
+  add('scrape_failed', ['part'], [ready === null ? 1 : 0, 'ready'], [figures === null ? 1 : 0, 'records']);
   return registry;
-}
-
-function stateSeries(engine: string, running: number, waiting: number): Series<'engine' | 'state'> {
-  return [
-    [{ engine, state: 'running' }, running],
-    [{ engine, state: 'waiting' }, waiting],
-  ];
 }
 
 /** Result of a read; null where it fails, which the service logs itself, or takes longer than a scrape waits. */

@@ -1,9 +1,9 @@
 import type { Caller } from '../accounts/keyring.ts';
-import { RATE_WINDOW_S } from '../http/call-limits.ts';
+import { RATE_WINDOW_S, rateHeaders } from '../http/call-limits.ts';
 import { ApiError } from '../http/errors.ts';
 import { RecordsUnavailable } from '../records/errors.ts';
 import type { Services } from '../services.ts';
-import { countOf } from './http-server.ts';
+import { countOf } from './head.ts';
 import { type Context, type Middleware, type State, simulatedRate, type Variant } from './state.ts';
 
 const KEY_INVALID = 'the key is not valid';
@@ -93,13 +93,7 @@ async function countToday(records: Services['records'], state: State, { business
   // Test keys are for trying, and open nothing that costs.
   if (limit === null || kind === 'test' || (await records.admitToday(business_id, limit, state.now_ms))) return;
   const rest_s = DAY_S - (Math.floor(state.now_ms / 1000) % DAY_S);
-  state.rate_headers = {
-    'X-RateLimit-Limit': String(limit),
-    'X-RateLimit-Remaining': '0',
-    'X-RateLimit-Reset': String(Math.floor(Date.now() / 1000) + rest_s),
-    'RateLimit-Policy': `"day";q=${limit};w=${DAY_S}`,
-    RateLimit: `"day";r=0;t=${rest_s}`,
-  };
+  state.rate_headers = rateHeaders('day', limit, 0, DAY_S, rest_s, Math.floor(Date.now() / 1000) + rest_s);
   throw rateLimited(`${limit} requests on this UTC day`, rest_s, 'day');
 }
 

@@ -18,8 +18,6 @@ export interface Telemetry {
   readonly failed: (request_id: string, error: unknown) => void;
   /** An answer that is no success. */
   readonly refused: (error: ApiError) => void;
-  /** A reply that is not what its schema promises. */
-  readonly schemaMismatch: (route: string, faults: string) => void;
 }
 
 const LONGEST_LOGGED = 200;
@@ -127,7 +125,6 @@ export function telemetryOf(log: Logger, metrics: Metrics | null): Telemetry {
       log.error({ request_id, err: error }, 'Request:Answer:Failed');
     },
     refused: ({ code, reason }) => metrics?.refused(code, reason),
-    schemaMismatch: (route, faults) => log.error({ route, faults }, 'Reply:Schema:Mismatch'),
   };
 }
 

@@ -1,6 +1,5 @@
 import type { BlockList } from 'node:net';
 import Koa from 'koa';
-import { newId } from '../../schemas/ids.ts';
 import { countByAddress } from '../http/call-limits.ts';
 import type { Services } from '../services.ts';
 import { admit } from './admit.ts';
@@ -8,10 +7,10 @@ import { answerWhole, reportInterruptedAnswers, type Telemetry } from './answer.
 import { callHandlers } from './call.ts';
 import type { Endpoint } from './endpoint.ts';
 import { guests } from './guests.ts';
-import { clientAddress, headLimits } from './http-server.ts';
+import { createContext, headLimits } from './head.ts';
 import type { PublicRoute } from './public.ts';
 import { endpointRouter, notFound, preflight, publicRouter, routes } from './router.ts';
-import { CURRENT_VARIANT, type Middleware, type State, type Variant } from './state.ts';
+import { CURRENT_VARIANT, type State, type Variant } from './state.ts';
 
 export interface AppOptions {
   readonly endpoints: readonly Endpoint[];
@@ -23,8 +22,8 @@ export interface AppOptions {
   readonly services: Services;
   /** Proxies whose header for the client's address is trusted; null: none. */
   readonly trusted: BlockList | null;
-  /** Which replies are checked against their schema: all, and a mismatch is an error, or a sample, and a mismatch is logged. */
-  readonly check_replies: 'all' | 'sample';
+  /** Every reply is checked against its schema, and a mismatch is a failure: for tests. */
+  readonly check_replies?: boolean;
   readonly telemetry: Telemetry;
 }
 
@@ -39,60 +38,28 @@ const ADDRESS_RATE = 60;
 
 /** The service as a Koa application. The order of its steps, and of those of an endpoint's handler, is part of the interface. */
 export function createApp(options: AppOptions): Koa<State, object> {
-  const { services, trusted, telemetry, variants: others = [], guestEndpoints: opened = [] } = options;
+  const { services, trusted, telemetry, variants: others = [], guestEndpoints = [] } = options;
   // Separate from the windows of keys: calls from many addresses must not evict those.
   const countAddress = countByAddress();
   const addressRate = async (address: string) => (await countAddress(address, ADDRESS_RATE)).headers;
   const otherVariants = others.map(({ variant }) => variant);
   const publicRoutes = publicRouter(options.publicRoutes);
-  const handlerOf = callHandlers(services, options.check_replies, telemetry);
+  const handlerOf = callHandlers(services, options.check_replies ?? false, telemetry);
   const served = [{ variant: CURRENT_VARIANT, endpoints: options.endpoints }, ...others].map(
     ({ variant, endpoints }) => ({ variant, router: endpointRouter(endpoints, handlerOf, variant.pathsOf) }),
   );
   const routesOf = new Map(served.map(({ variant, router }) => [variant, routes(router)]));
 
   const app = new Koa<State, object>();
-  app.use(createContext(services, trusted, otherVariants));
+  app.use(createContext(services.now, trusted, otherVariants));
   app.use(answerWhole(telemetry, services.base_url, addressRate));
   app.use(headLimits);
   app.use(preflight([publicRoutes, ...served.map(({ router }) => router)]));
   app.use(routes(publicRoutes));
-  if (opened.length > 0) app.use(guests(opened, callHandlers(services, options.check_replies, telemetry)));
-  app.use(admit(services, otherVariants));
+  app.use(guests(guestEndpoints, admit(services, otherVariants)));
   app.use((ctx, next) => routesOf.get(ctx.state.variant)?.(ctx, next));
   app.use(notFound);
 
   app.on('error', reportInterruptedAnswers(telemetry));
   return app;
-}
-
-/** What a request is known by from its first moment: id, path, address, data clock. */
-function createContext({ now }: Services, trusted: BlockList | null, others: readonly Variant[]): Middleware {
-  return (ctx, next) => {
-    const { path, search } = readTarget(ctx.originalUrl);
-    ctx.state = {
-      request_id: newId('request', Date.now()),
-      path,
-      search,
-      address: clientAddress(ctx.req, trusted),
-      now_ms: now(),
-      variant: others.find(({ hasPath }) => hasPath(path)) ?? CURRENT_VARIANT,
-      caller: null,
-      rate_headers: null,
-      credits_charged: null,
-    };
-    return next();
-  };
-}
-
-/**
- * Path and query of a request target, undecoded, without scheme and host. One slash at the end is removed and nothing else: "A
- * trailing slash is the same route; `//` and dot segments: 404".
- */
-function readTarget(target: string): Pick<State, 'path' | 'search'> {
-  const local = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
-  const mark = local.indexOf('?');
-  const path = mark === -1 ? local : local.slice(0, mark);
-  const is_slashed = path.length > 1 && path.endsWith('/') && !path.endsWith('//');
-  return { path: is_slashed ? path.slice(0, -1) : path, search: mark === -1 ? '' : local.slice(mark + 1) };
 }

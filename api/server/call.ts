@@ -1,6 +1,5 @@
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
 import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import type { StoredAnswer } from '../billing/idempotency.ts';
 import type { Charge, OverCap, Price } from '../billing/ledger.ts';
@@ -21,45 +20,47 @@ import type { Writer } from '../records/database.ts';
 import type { Services } from '../services.ts';
 import type { Telemetry } from './answer.ts';
 import { type JsonObject, readBody } from './body.ts';
-import type { Answer, Endpoint, PlanInput, ReadEndpoint, ReadPlan, WriteEndpoint } from './endpoint.ts';
+import type { Answer, Endpoint, ReadEndpoint, ReadPlan, WriteEndpoint } from './endpoint.ts';
+import { GUEST } from './guests.ts';
 import { idempotency } from './idempotency.ts';
 import { type CallHandler, type CallState, type Context, simulatedRate } from './state.ts';
-import { type Input, paramsOf, parseQuery, validInput } from './validate.ts';
+import { type Input, parseQuery, type QueryText, validator } from './validate.ts';
 
 const NO_PLAN: ReadPlan = { dates: [] };
 const GZIP_LEVEL = 5;
-const REPLIES_MAX = 5000;
-/** All cached bodies together. */
-const TOTAL_BYTES_MAX = 48_000_000;
-/** One body; a larger answer is made again each time. */
-const REPLY_BYTES_MAX = 8_000_000;
-/** Longest time that an answer without a version is cached: within a second `age_seconds` stays the same. */
-const CACHED_MS = 1000;
-/** One reply in this number is checked against its schema where not all are. */
-const SAMPLE = 256;
+/** How long an answer is repeated: within a second `age_seconds` stays the same. */
+const REPEATED_MS = 1000;
+/** Answers that are repeated, and the length of one: 48 MB together. */
+const REPEATED_MAX = 750;
+const LONGEST_REPEATED = 64_000;
 
-/** What answers the calls of each endpoint. `check_replies`: every reply is checked, and a mismatch throws; or one in 256, and it is logged. */
+/** What answers the calls of each endpoint. `check_replies`: a reply that its schema does not describe throws. */
 export function callHandlers(
   services: Services,
-  check_replies: 'all' | 'sample',
+  check_replies: boolean,
   telemetry: Telemetry,
 ): (endpoint: Endpoint) => CallHandler {
-  const check = checkReply(check_replies, telemetry);
+  const check: CheckReply = check_replies ? checkReply : () => {};
   const read = reader(services, check);
   const write = writer(services, check, telemetry);
   return (endpoint) => {
-    const types = [JSON_TYPE, ...Object.keys(endpoint.other_replies)];
+    const types = acceptable(JSON_TYPE, ...Object.keys(endpoint.other_replies));
+    const validate = validator(endpoint);
     return async (ctx) => {
       const is_simulated = simulatedRate(ctx.state.caller, ctx.state.variant) !== null;
       authorize(endpoint, ctx.state, is_simulated);
       checkAccept(ctx, types);
       const body = endpoint.body === null ? null : await readBody(ctx, endpoint);
-      if (is_simulated && endpoint.simulate !== null) answerSimulated(ctx, endpoint, body, check);
-      else if (endpoint.kind === 'read') await read(ctx, endpoint, body);
-      else await write(ctx, endpoint, body);
+      const input: InputOf = (query) => validate(ctx.captures, query, body);
+      if (is_simulated && endpoint.simulate !== null) answerSimulated(ctx, endpoint, input, check);
+      else if (endpoint.kind === 'read') await read(ctx, endpoint, input);
+      else await write(ctx, endpoint, body, input);
     };
   };
 }
+
+/** Typed input of a call with a query; throws where it does not fit. */
+type InputOf = (query: QueryText) => Input;
 
 /** Lets those through whose key and plan open the endpoint: kind of key, then scope, then feature. */
 function authorize({ test_key, scope, feature }: Endpoint, { caller }: CallState, is_simulated: boolean): void {
@@ -77,53 +78,37 @@ function hasScope(scopes: readonly string[], scope: string): boolean {
   return scopes.includes(scope) || scopes.includes('*') || scopes.includes(`${scope.slice(0, scope.indexOf(':'))}:*`);
 }
 
-/** Throws `not_acceptable` when an Accept header rules out every one of some types, with and without their parameters. */
+/** Media types with and without their parameters. */
+const acceptable = (...types: readonly string[]) => [...types, ...types.map(mediaType)];
+
+/** Throws `not_acceptable` when an Accept header rules out every one of some types. */
 function checkAccept(ctx: Context, types: readonly string[]): void {
   const { accept } = ctx.req.headers;
   if (accept === undefined || accept === '' || accept === '*/*') return;
-  if (ctx.accepts(...types, ...types.map(mediaType)) === false)
+  if (ctx.accepts(...types) === false)
     throw new ApiError('not_acceptable', `Accept rules out ${mediaType(types[0] ?? '')}`);
 }
 
 /** Answers from the question and the day alone, for nothing. It writes nothing, so an Idempotency-Key has no effect. */
-function answerSimulated(
-  ctx: Context<CallState>,
-  endpoint: Endpoint,
-  sent: JsonObject | null,
-  check: CheckReply,
-): void {
+function answerSimulated(ctx: Context<CallState>, endpoint: Endpoint, input: InputOf, check: CheckReply): void {
   const { request_id, now_ms, search } = ctx.state;
-  const input = validInput(endpoint, paramsOf(endpoint, ctx), parseQuery(search), sent);
-  const body = endpoint.simulate?.({ ...input, request_id, now_ms });
+  const body = endpoint.simulate?.({ ...input(parseQuery(search)), request_id, now_ms });
   check(endpoint, { body });
   ctx.status = endpoint.status;
   setHeaders(ctx.res, { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store', 'X-Data-Source': 'simulated' });
-  ctx.body = Buffer.from(JSON.stringify(body));
+  ctx.body = JSON.stringify(body);
 }
 
-/** Checks a reply against its schema. */
-type CheckReply = (endpoint: Endpoint, answer: Answer<unknown>) => void;
-
-function checkReply(which: 'all' | 'sample', telemetry: Telemetry): CheckReply {
-  let checks = 0;
-  return (endpoint, answer) => {
-    checks += 1;
-    if (which === 'sample' && checks % SAMPLE !== 1) return;
-    const faults = faultsOf(endpoint, answer);
-    if (faults === null) return;
-    if (which === 'all') throw new Error(`${endpoint.method} ${endpoint.path} answers ${faults}`);
-    telemetry.schemaMismatch(`${endpoint.method} ${endpoint.path}`, faults);
-  };
-}
-
-/** In what a reply differs from the schema of its type, or null. */
-function faultsOf({ reply, other_replies }: Endpoint, { type, body }: Answer<unknown>): string | null {
+/** Throws for a reply that differs from the schema of its type. */
+function checkReply({ method, path, reply, other_replies }: Endpoint, { type, body }: Answer<unknown>): void {
   const schema = type === undefined ? reply : (other_replies[type] ?? reply);
   const { success, data, error } = schema.safeParse(body);
-  if (!success) return `${error.issues[0]?.path.join('.')}: ${error.issues[0]?.message}`;
-  const is_whole = JSON.stringify(data) === JSON.stringify(body) || isDeepStrictEqual(data, body);
-  return is_whole ? null : 'with members that its schema does not have';
+  const fault = error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)[0];
+  if (!success) throw new Error(`${method} ${path} answers ${fault}`);
+  if (JSON.stringify(data) !== JSON.stringify(body) && !isDeepStrictEqual(data, body))
+    throw new Error(`${method} ${path} answers with members that its schema does not have`);
 }
+type CheckReply = typeof checkReply;
 
 /** Refuses a call that its charge would refuse, before any work is done for it. Nothing is reserved. */
 async function refuseOverCap({ records }: Services, price: Price | null, { caller, now_ms }: CallState): Promise<void> {
@@ -147,40 +132,56 @@ function spendCapExceeded(by: OverCap, now_ms: number): ApiError {
   });
 }
 
+/** Text of an answer, and the same compressed once a caller has asked for it so. */
+interface Body {
+  readonly text: string;
+  zipped?: Buffer;
+}
+
 /** An answer to a read, the same for every caller. */
 interface Made {
   /** Null: the caller has the answer already, and it was not made. */
-  readonly body: Buffer | null;
+  readonly body: Body | null;
   readonly type: string;
   readonly headers: Headers;
   /** Null where answers have none. */
   readonly tag: string | null;
   readonly price: Price | null;
-  /** True while a new answer would be the same. */
-  readonly holds: (edition: Edition, now_ms: number) => boolean;
+  readonly edition: Edition;
 }
 
-/** Answers calls that read. A repeated question is answered from memory, and charged as usual. */
+/** Answers calls that read. A question that is repeated within a second is answered from memory, and charged as usual. */
 function reader(services: Services, check: CheckReply) {
-  const cache = new LRUCache<string, Made>({
-    max: REPLIES_MAX,
-    maxSize: TOTAL_BYTES_MAX,
-    maxEntrySize: REPLY_BYTES_MAX,
-    sizeCalculation: ({ body }) => Math.max(1, body?.length ?? 0), // the library refuses a size of 0
-  });
-  return async (ctx: Context<CallState>, endpoint: ReadEndpoint, sent: JsonObject | null): Promise<void> => {
-    const { state, req, res } = ctx;
-    const target = endpoint.cacheable && req.method === 'GET' ? `${state.path}?${state.search}` : null;
-    const cached = target === null ? undefined : cache.get(target);
-    const is_repeated = cached?.holds(services.catalog.edition(), state.now_ms) === true;
-    if (is_repeated) checkAccept(ctx, [cached.type]);
-    const made = is_repeated ? cached : await make(ctx, endpoint, services, check, sent);
-    if (target !== null && !is_repeated && made.body !== null) cache.set(target, made);
+  let repeated = { edition: NOTHING_PUBLISHED, second: 0, until_ms: 0, answers: new Map<string, Made>() };
+  const secondOf = (now_ms: number) => Math.floor(now_ms / 1000);
+  const isNow = (edition: Edition, now_ms: number) =>
+    repeated.edition === edition && repeated.second === secondOf(now_ms) && performance.now() < repeated.until_ms;
+  const remember = (target: string, made: Made, now_ms: number) => {
+    const { edition } = made;
+    if (!isNow(edition, now_ms)) {
+      const until_ms = performance.now() + REPEATED_MS;
+      repeated = { edition, second: secondOf(now_ms), until_ms, answers: new Map() };
+    }
+    if (repeated.answers.size < REPEATED_MAX) repeated.answers.set(target, made);
+  };
 
-    const is_known = made.tag !== null && namesTag(req.headers['if-none-match'], made.tag, 'weakly');
+  return async (ctx: Context<CallState>, endpoint: ReadEndpoint, input: InputOf): Promise<void> => {
+    const { state, req, res } = ctx;
+    const { now_ms } = state;
+    const target = endpoint.cacheable && req.method === 'GET' ? `${state.path}?${state.search}` : null;
+    const known = target === null ? undefined : repeated.answers.get(target);
+    const is_repeated = known !== undefined && isNow(services.catalog.edition(), now_ms);
+    if (is_repeated) checkAccept(ctx, acceptable(known.type));
+    const made = is_repeated ? known : await make(ctx, endpoint, input, services, check);
+    const { price, tag } = made;
+    const text = made.body?.text ?? '';
+    if (target !== null && !is_repeated && text !== '' && text.length <= LONGEST_REPEATED)
+      remember(target, made, now_ms);
+
+    const is_known = tag !== null && namesTag(req.headers['if-none-match'], tag, 'weakly');
     const body = is_known || made.body === null ? null : await coded(ctx, made.body);
     // Koa sends after the handler has resolved, so no byte leaves before the charge.
-    if (made.price !== null) await charge(ctx, services, made.price);
+    if (price !== null && state.caller !== GUEST) await charge(ctx, services, price);
     setHeaders(res, made.headers);
     ctx.status = body === null ? 304 : 200;
     if (body === null) return;
@@ -193,26 +194,26 @@ function reader(services: Services, check: CheckReply) {
 async function make(
   ctx: Context<CallState>,
   endpoint: ReadEndpoint,
+  inputOf: InputOf,
   services: Services,
   check: CheckReply,
-  sent: JsonObject | null,
 ): Promise<Made> {
   const { state, req } = ctx;
   const { caller, request_id, now_ms, search } = state;
-  const input = validInput(endpoint, paramsOf(endpoint, ctx), parseQuery(search), sent);
+  const input = inputOf(parseQuery(search));
   const price = endpoint.price(input);
   const edition = endpoint.cacheable || endpoint.plan !== null ? services.catalog.edition() : NOTHING_PUBLISHED;
-  const { plan, version } = planOf(endpoint, { ...input, now_ms, services, edition });
+  const plan = endpoint.plan?.({ ...input, now_ms, services, edition }) ?? NO_PLAN;
   await refuseOverCap(services, price, state);
 
   // Answers hold addresses.
-  const addresses = [services.base_url, services.tiles_url ?? []].flat().join(' ');
-  const versionTag = version === null ? null : tagOf(endpoint, input, `${addresses} ${version}`);
+  const version = `${services.base_url} ${services.tiles_url} ${provenanceOfPlan(edition, plan)} ${plan.version}`;
+  const versionTag = endpoint.cacheable && plan.version !== undefined ? tagOf(endpoint, input, version) : null;
   const asked = req.headers['if-none-match'];
   // `*` matches any existing answer, so the answer has to be made first.
   if (versionTag !== null && asked?.trim() !== '*' && namesTag(asked, versionTag, 'weakly')) {
     const headers = headersOf(versionTag, provenanceOfPlan(edition, plan));
-    return { body: null, type: JSON_TYPE, headers, tag: versionTag, price, holds: () => false };
+    return { body: null, type: JSON_TYPE, headers, tag: versionTag, price, edition };
   }
 
   const answer: Answer<unknown> = await endpoint.answer({
@@ -222,20 +223,10 @@ async function make(
   check(endpoint, answer);
   const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
   const { type = JSON_TYPE, provenance = provenanceOfPlan(edition, plan, answer.dates) } = answer;
-  checkAccept(ctx, [type]);
+  checkAccept(ctx, acceptable(type));
   const content = () => `${provenance} ${answer.tag === undefined ? text : JSON.stringify(answer.tag)}`;
   const tag = endpoint.cacheable ? (versionTag ?? tagOf(endpoint, input, content())) : null;
-  return {
-    body: Buffer.from(text),
-    type,
-    headers: { ...headersOf(tag, provenance), ...answer.headers },
-    tag,
-    price,
-    holds:
-      version === null
-        ? withinSecond(edition, now_ms)
-        : (later, at_ms) => planOf(endpoint, { ...input, now_ms: at_ms, services, edition: later }).version === version,
-  };
+  return { body: { text }, type, headers: { ...headersOf(tag, provenance), ...answer.headers }, tag, price, edition };
 }
 
 function headersOf(tag: string | null, provenance: MixedProvenance | null): Headers {
@@ -243,14 +234,6 @@ function headersOf(tag: string | null, provenance: MixedProvenance | null): Head
     ...(tag === null ? { 'Cache-Control': 'no-store' } : { ETag: tag, 'Cache-Control': 'private, no-cache' }),
     ...(provenance === null ? {} : { 'X-Data-Source': provenance }),
   };
-}
-
-/** Weak: an answer may stay for hours after its second, and would keep the live snapshot of its edition, megabytes, as long. */
-function withinSecond(edition: Edition, now_ms: number): Made['holds'] {
-  const own = new WeakRef(edition);
-  const second = Math.floor(now_ms / 1000);
-  const until_ms = performance.now() + CACHED_MS;
-  return (now, at_ms) => now === own.deref() && Math.floor(at_ms / 1000) === second && performance.now() < until_ms;
 }
 
 /** Charges a read once its answer is made. A disconnected client receives nothing and is not charged. */
@@ -262,26 +245,15 @@ async function charge(ctx: Context<CallState>, { records }: Services, price: Pri
 }
 
 const zip = promisify(gzip);
-/** Compressed bodies by their plain bytes: a body in the cache is compressed once. */
-const compressed = new WeakMap<Buffer, Buffer>();
 
-/** The bytes to send: compressed above 1 KB for a caller that takes gzip, whose answer then says so. */
-async function coded({ req, res }: Context, plain: Buffer): Promise<Buffer> {
-  if (plain.length <= GZIP_FROM_BYTES || !acceptsGzip(req.headers['accept-encoding']?.toString())) return plain;
-  const bytes = compressed.get(plain) ?? (await zip(plain, { level: GZIP_LEVEL }));
-  compressed.set(plain, bytes);
+/** What to send: compressed above 1 KB for a caller that takes gzip, whose answer then says so. */
+async function coded({ req, res }: Context, body: Body): Promise<string | Buffer> {
+  const { text } = body;
+  if (!acceptsGzip(req.headers['accept-encoding']?.toString()) || Buffer.byteLength(text) <= GZIP_FROM_BYTES)
+    return text;
+  body.zipped ??= await zip(text, { level: GZIP_LEVEL });
   res.setHeader('Content-Encoding', 'gzip');
-  return bytes;
-}
-
-/** The plan of an input, and the version that identifies its answer; null where there is none. */
-function planOf(
-  endpoint: ReadEndpoint,
-  input: PlanInput,
-): { readonly plan: ReadPlan; readonly version: string | null } {
-  const plan = endpoint.plan?.(input) ?? NO_PLAN;
-  const has_version = endpoint.cacheable && plan.version !== undefined;
-  return { plan, version: has_version ? `${provenanceOfPlan(input.edition, plan)} ${plan.version}` : null };
+  return body.zipped;
 }
 
 /** Provenance of everything that an answer uses: its storm dates and the other data of its plan; null when it uses none. */
@@ -295,20 +267,26 @@ function provenanceOfPlan(
 
 /** Entity tag of an answer. Parameters whose default the clock decides are left out. */
 function tagOf({ path, clocked }: ReadEndpoint, input: Input, content: string): string {
-  const query = Object.entries(input.query ?? {}).filter(([name]) => !clocked.includes(name));
-  return entityTag(path, { params: input.params, query: Object.fromEntries(query) }, content);
+  const query = { ...(input.query as object | null) };
+  for (const name of clocked) Reflect.deleteProperty(query, name);
+  return entityTag(path, { params: input.params, query }, content);
 }
 
 /** Answers calls that write: one transaction commits rows, charge and idempotency record. */
 function writer(services: Services, check: CheckReply, telemetry: Telemetry) {
   const { records, secrets } = services;
   const once = idempotency(services, telemetry);
-  return async (ctx: Context<CallState>, endpoint: WriteEndpoint, sent: JsonObject | null): Promise<void> => {
+  return async (
+    ctx: Context<CallState>,
+    endpoint: WriteEndpoint,
+    body: JsonObject | null,
+    inputOf: InputOf,
+  ): Promise<void> => {
     const { state, res } = ctx;
     const { caller, request_id, now_ms } = state;
     const query = parseQuery(state.search);
-    const { answer, is_replay } = await once(ctx, endpoint, { query, body: sent }, async (call) => {
-      const input = validInput(endpoint, paramsOf(endpoint, ctx), query, sent);
+    const { answer, is_replay } = await once(ctx, endpoint, { query, body }, async (call) => {
+      const input = inputOf(query);
       const price = endpoint.price(input);
       await refuseOverCap(services, price, state);
       const question = { ...input, caller, request_id, now_ms, services };
@@ -335,9 +313,8 @@ function writer(services: Services, check: CheckReply, telemetry: Telemetry) {
       ...dataSource(endpoint, answer),
       ...(is_replay ? { 'Idempotent-Replay': 'true' } : {}),
     });
-    const bytes = Buffer.from(answer.body);
     // The length of a compressed answer would show guesses of a secret.
-    ctx.body = endpoint.answers_secret ? bytes : await coded(ctx, bytes);
+    ctx.body = endpoint.answers_secret ? answer.body : await coded(ctx, { text: answer.body });
   };
 }
 

@@ -5,8 +5,7 @@ import { ApiError } from '../http/errors.ts';
 import { isGone } from '../http/reply.ts';
 import { ANSWERS } from '../published/duckdb.ts';
 import type { Endpoint } from './endpoint.ts';
-import { endpointRouter, routes } from './router.ts';
-import { type CallHandler, CURRENT_VARIANT, type Middleware } from './state.ts';
+import { CURRENT_VARIANT, type Middleware } from './state.ts';
 
 /** Requests per minute of one address without a key. */
 export const GUEST_RATE_PER_MINUTE = 120;
@@ -16,53 +15,46 @@ export const GUESTS_AT_ONCE = ANSWERS.connections / 2;
 const GUESTS_WAITING = 256;
 const RETRY_AFTER_S = 5;
 
-/** In place of a caller with a key: nothing of it is in the records. */
-const GUEST: Caller = {
+/** In place of a caller with a key: nothing of it is in the records, and nothing is charged. */
+export const GUEST: Caller = {
   business_id: 'guest',
   key_id: 'guest',
   rate_bucket: 'guest',
   kind: 'live',
   variant: 'current',
-  scopes: [],
+  scopes: ['*'],
   suspended: false,
   key_cap: null,
   plan: SELF_HOSTED,
 };
 
 /**
- * Answers calls without a key to the endpoints that the operator has opened (HAIL_VIEWER), uncharged, within a rate by address and
- * in turns, so that callers with a key do not wait for them. A call with a key goes on as everywhere.
+ * Admits calls without a key to the endpoints that the operator has opened (HAIL_VIEWER), within a rate by address and in turns, so that
+ * callers with a key do not wait for them. Every other call is left to `keyed`.
  */
-export function guests(endpoints: readonly Endpoint[], handlerOf: (endpoint: Endpoint) => CallHandler): Middleware {
+export function guests(opened: readonly Pick<Endpoint, 'method' | 'path'>[], keyed: Middleware): Middleware {
   const countCall = countByAddress();
   const inTurn = turns();
-  const admitted =
-    (handler: CallHandler): CallHandler =>
-    async (ctx) => {
-      const { state } = ctx;
-      const { headers, retry_after_s } = await countCall(state.address, GUEST_RATE_PER_MINUTE);
-      state.caller = GUEST;
-      state.rate_headers = headers;
-      if (retry_after_s !== null)
-        throw new ApiError(
-          'rate_limited',
-          `more than ${GUEST_RATE_PER_MINUTE} requests without a key in ${RATE_WINDOW_S} seconds from this address`,
-          { 'Retry-After': String(retry_after_s) },
-          { reason: 'guest' },
-        );
-      await inTurn(async () => {
-        if (!isGone(ctx)) await handler(ctx);
-      });
-    };
-  const free = endpoints.map((endpoint): Endpoint => ({ ...endpoint, scope: null, feature: null, price: () => null }));
-  const router = endpointRouter(
-    free,
-    (endpoint) => admitted(handlerOf(endpoint)),
-    ({ path }) => [path],
-  );
-  const served = routes(router, 'pass');
-  return (ctx, next) =>
-    ctx.req.headers.authorization === undefined && ctx.state.variant === CURRENT_VARIANT ? served(ctx, next) : next();
+  const isOpen = (method: string | undefined, path: string) =>
+    opened.some((one) => one.path === path && one.method === (method === 'HEAD' ? 'GET' : method));
+  return async (ctx, next) => {
+    const { req, state } = ctx;
+    const is_guest = req.headers.authorization === undefined && state.variant === CURRENT_VARIANT;
+    if (!is_guest || !isOpen(req.method, state.path)) return await keyed(ctx, next);
+    const { headers, retry_after_s } = await countCall(state.address, GUEST_RATE_PER_MINUTE);
+    state.caller = GUEST;
+    state.rate_headers = headers;
+    if (retry_after_s !== null)
+      throw new ApiError(
+        'rate_limited',
+        `more than ${GUEST_RATE_PER_MINUTE} requests without a key in ${RATE_WINDOW_S} seconds from this address`,
+        { 'Retry-After': String(retry_after_s) },
+        { reason: 'guest' },
+      );
+    return await inTurn(async () => {
+      if (!isGone(ctx)) await next();
+    });
+  };
 }
 
 /** Makes GUESTS_AT_ONCE answers at the same time, first come, first served. Throws ApiError overloaded when GUESTS_WAITING wait. */

@@ -1,14 +1,10 @@
-import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
-import { BlockList, isIP, isIPv4, type Socket, Server as TcpServer } from 'node:net';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { type BlockList, type Socket, Server as TcpServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type Koa from 'koa';
-import type { ErrorCode } from '../../schemas/errors.ts';
 import { ApiError } from '../http/errors.ts';
-import type { Middleware } from './state.ts';
+import { HEADERS_BYTES, isTrusted, LONGEST_TARGET, UnreadableRequest } from './head.ts';
 
-/** Names and values of all headers together. */
-const HEADERS_BYTES = 16_384;
-const LONGEST_TARGET = 8192;
 /** Longest time from the first byte of a request to the end of its head, and to that of its body. */
 const ARRIVAL_MS = 60_000;
 /** How long nothing may move on a connection: a client that does not read its answer is disconnected. */
@@ -22,8 +18,6 @@ const LAST_REQUEST_MS = 1000;
 /** A longer turn of the event loop may have left new connections in the listen queue since the queue was looked at. */
 const SHORT_TURN_MS = 1;
 const LINE_FEED = 0x0a;
-const MOST_HEADERS = 64;
-const VERSIONS: readonly string[] = ['1.0', '1.1'];
 
 /** A server with the limits of the service. A connection is kept for `keep_alive_s` after an answer; each answer says so. */
 export function createHttpServer(keep_alive_s: number): Server {
@@ -40,18 +34,6 @@ export function createHttpServer(keep_alive_s: number): Server {
   server.maxHeadersCount = 0;
   server.timeout = STANDSTILL_MS;
   return server;
-}
-
-/** A request that Node could not read, or that is no request for a resource, for the application to refuse. */
-class UnreadableRequest extends IncomingMessage {
-  readonly error: ApiError;
-
-  constructor(socket: Socket, target: string, error: ApiError) {
-    super(socket);
-    this.url = target;
-    this.method = 'GET';
-    this.error = error;
-  }
 }
 
 interface ClientError extends Error {
@@ -98,7 +80,7 @@ export function serveApp(server: Server, app: Koa, trusted: BlockList | null): S
   server.on('connection', (socket) => {
     const { remoteAddress = '' } = socket;
     const open = perAddress.get(remoteAddress) ?? 0;
-    if (open >= CONNECTIONS_PER_ADDRESS && (trusted === null || !isTrusted(remoteAddress, trusted))) {
+    if (open >= CONNECTIONS_PER_ADDRESS && !isTrusted(remoteAddress, trusted)) {
       socket.destroy();
       return;
     }
@@ -201,108 +183,4 @@ function refusalOf({ code, rawPacket, bytesParsed }: ClientError): ApiError {
   return rawPacket?.subarray(0, bytesParsed).includes(LINE_FEED) === false
     ? new ApiError('uri_too_long', `target is longer than ${LONGEST_TARGET} bytes`)
     : new ApiError('headers_too_large', `headers are larger than ${HEADERS_BYTES} bytes`);
-}
-
-/** Refuses requests that could not be read, are too large, or ambiguous, before any other check. */
-export const headLimits: Middleware = (ctx, next) => {
-  if (ctx.req instanceof UnreadableRequest) throw ctx.req.error;
-  checkHead(ctx.req, ctx.originalUrl);
-  return next();
-};
-
-/**
- * Throws when a request has a target longer than 8 KB (414), more than 64 headers or 16 KB of them (431), a version other than
- * HTTP/1.0 and 1.1, no Host or several, or a transfer coding other than chunked (400). The connection ends with the refusal,
- * because the bytes behind such a head cannot be trusted to be a request.
- */
-function checkHead({ httpVersion, headers, rawHeaders }: IncomingMessage, target: string): void {
-  if (target.length > LONGEST_TARGET)
-    throw refusal('uri_too_long', `target is ${target.length} bytes, expected at most ${LONGEST_TARGET}`);
-  const count = rawHeaders.length / 2;
-  if (count > MOST_HEADERS) throw refusal('headers_too_large', `${count} headers, expected at most ${MOST_HEADERS}`);
-  let bytes = 0;
-  for (const text of rawHeaders) bytes += text.length; // runs for every request: no function call per header
-  if (bytes > HEADERS_BYTES)
-    throw refusal('headers_too_large', `headers are ${bytes} bytes, expected at most ${HEADERS_BYTES}`);
-  if (!VERSIONS.includes(httpVersion))
-    throw refusal('bad_request', `request is HTTP/${httpVersion}, expected HTTP/1.1 or HTTP/1.0`);
-  const hosts = countOf(rawHeaders, 'host');
-  if (hosts > 1) throw refusal('bad_request', 'Host is given more than once');
-  if (hosts === 0 && httpVersion === '1.1') throw refusal('bad_request', 'Host is missing');
-  const coding = headers['transfer-encoding'];
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
-    throw refusal('bad_request', 'Transfer-Encoding is not chunked alone');
-}
-
-/** How often a request has a header; of some headers Node keeps only the first. */
-export function countOf(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const given = rawHeaders[at] as string;
-    if (given.length === name.length && given.toLowerCase() === name) count += 1;
-  }
-  return count;
-}
-
-function refusal(code: ErrorCode, message: string): ApiError {
-  return new ApiError(code, message, { Connection: 'close' });
-}
-
-/** The parts of a request that its address follows from. */
-export interface Arrival {
-  readonly socket: { readonly remoteAddress?: string | undefined };
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}
-
-/** Proxies whose header for the client's address is trusted. */
-export function trustedProxies(networks: readonly string[]): BlockList {
-  const trusted = new BlockList();
-  for (const network of networks) {
-    const [address = '', prefix] = network.split('/');
-    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-    if (prefix === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(prefix), family);
-  }
-  return trusted;
-}
-
-/** True when the peer of a socket is a proxy that is believed. */
-export function isTrusted(address: string, trusted: BlockList): boolean {
-  const plain = unmapped(address);
-  return isIP(plain) !== 0 && trusted.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');
-}
-
-/**
- * Who is at the other end, as far as it can be known: the peer of the socket, or, when that is a trusted proxy, the last
- * address of X-Forwarded-For that is not one. IPv4 in full, IPv6 as its /64, since one customer has a whole /64.
- */
-export function clientAddress(request: Arrival, trusted: BlockList | null): string {
-  const peer = request.socket.remoteAddress ?? '';
-  if (trusted === null || !isTrusted(peer, trusted)) return networkOf(peer);
-  const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
-  for (const hop of forwarded.reverse()) {
-    const address = hop.trim();
-    if (isIP(unmapped(address)) === 0) break;
-    if (!isTrusted(address, trusted)) return networkOf(address);
-  }
-  return networkOf(peer);
-}
-
-/** IPv4 unchanged, IPv6 cut to its first 64 bits. */
-export function networkOf(address: string): string {
-  const plain = unmapped(address);
-  if (!plain.includes(':')) return plain;
-  const [head = '', tail] = plain.split('%')[0]!.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  const groups = [...left, ...Array<string>(zeros).fill('0'), ...right];
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`;
-}
-
-function unmapped(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

@@ -8,7 +8,7 @@ import type { Services } from '../services.ts';
 import { asApiError, errorAnswer, type Telemetry } from './answer.ts';
 import type { JsonObject } from './body.ts';
 import type { WriteEndpoint } from './endpoint.ts';
-import { countOf } from './http-server.ts';
+import { countOf } from './head.ts';
 import type { CallState, Context, State } from './state.ts';
 import type { QueryText } from './validate.ts';
 

@@ -8,7 +8,6 @@ import { ApiError } from '../http/errors.ts';
 import { type JsonObject, wasNull } from './body.ts';
 import type { Endpoint } from './endpoint.ts';
 import { paramNames } from './router.ts';
-import type { Context } from './state.ts';
 
 /** How zod ends what it says of a member that is absent. */
 const ABSENT = /^(.+), received undefined$/;
@@ -49,76 +48,61 @@ export function parseQuery(search: string): QueryText {
 /** A name, or the value of the parameter `name`. */
 function decoded(text: string, name: string | null): string {
   if (!text.includes('%') && !text.includes('+')) return text;
-  const refusal = (expected: string, cause?: unknown) => {
-    const what = name === null ? 'query holds' : `${shown(name)} is`;
-    return new ApiError('invalid_parameter', `${what} '${shown(text)}', expected ${expected}`, {}, { cause });
-  };
+  const what = `${name === null ? 'query holds' : `${shown(name)} is`} '${shown(text)}'`;
   // The same rule as for strings in bodies: PostgreSQL cannot hold a NUL.
-  if (text.includes('%00')) throw refusal('no NUL character');
+  if (text.includes('%00')) throw invalid(`${what}, expected no NUL character`);
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch (cause) {
-    throw refusal('percent-encoded UTF-8', cause);
+    throw invalid(`${what}, expected percent-encoded UTF-8`, cause);
   }
 }
 
-/** Parameters of the path of an endpoint as the router captured them. */
-export function paramsOf(
-  { path }: Pick<Endpoint, 'path'>,
-  { captures = [] }: Pick<Context, 'captures'>,
-): Readonly<Record<string, string>> {
-  if (captures.length === 0) return {};
-  return Object.fromEntries(paramNames(path).map((name, at) => [name, captures[at] as string]));
-}
+/** Types what the router captured of a path, a query and a body. */
+type Validate = (captures: readonly string[] | undefined, query: QueryText, body: JsonObject | null) => Input;
 
 /**
- * Typed values of path, query and body; throws `invalid_parameter` or `bad_request` with the first fault. A name that the endpoint
+ * Validation of the calls of an endpoint; throws `invalid_parameter` or `bad_request` with the first fault. A name that the endpoint
  * does not know comes first: what it was meant to change would silently stay as it is. The earlier variant ignores such names.
  */
-export function validInput(
-  endpoint: Endpoint,
-  params: Readonly<Record<string, string>>,
-  query: QueryText,
-  body: JsonObject | null,
-): Input {
-  if (endpoint.variant === 'current') refuseUnknownNames(endpoint, query, body);
-  return {
-    params: endpoint.params === null ? null : checked(endpoint.params, params, 'invalid_parameter', parameterMessage),
-    query: endpoint.query === null ? null : checkedQuery(endpoint.query, query),
-    body: endpoint.body === null ? null : checkedBody(endpoint.body, body),
+export function validator({ path, variant, params, query, body }: Endpoint): Validate {
+  const names = paramNames(path);
+  const known = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
+  return (captures = [], asked, sent) => {
+    if (variant === 'current') {
+      const parameter = unknownName(asked, known);
+      if (parameter !== null)
+        throw invalid(
+          `${shown(parameter.path[0] ?? '') || "''"} is not a parameter of this endpoint${meantName(parameter)}`,
+        );
+      const field = body === null || sent === null ? null : unknownMember(body, sent);
+      if (field !== null)
+        throw invalid(`${shown(pointerOf(field.path))}: is not a field of this request${meantName(field)}`);
+    }
+    const given = Object.fromEntries(names.map((name, at) => [name, captures[at]]));
+    return {
+      params: params && checked(params, given, 'invalid_parameter', parameterMessage),
+      query:
+        query && checked(query, asked, 'invalid_parameter', (issue) => parameterMessage(issue) + hint(issue, asked)),
+      body: body && checkedBody(body, sent),
+    };
   };
 }
 
-function refuseUnknownNames(
-  { query: schema, body: bodySchema }: Pick<Endpoint, 'query' | 'body'>,
-  query: QueryText,
-  body: JsonObject | null,
-): void {
-  const parameter = unknownName(query, schema instanceof z.ZodObject ? Object.keys(schema.shape) : []);
-  if (parameter !== null)
-    throw new ApiError(
-      'invalid_parameter',
-      `${shown(String(parameter.path[0])) || "''"} is not a parameter of this endpoint${meantName(parameter)}`,
-    );
-  const field = bodySchema === null || body === null ? null : unknownMember(bodySchema, body);
-  if (field !== null)
-    throw new ApiError(
-      'invalid_parameter',
-      `${shown(pointerOf(field.path))}: is not a field of this request${meantName(field)}`,
-    );
-}
-
-function checkedQuery(schema: z.ZodType, query: QueryText): unknown {
-  return checked(schema, query, 'invalid_parameter', (issue) => parameterMessage(issue) + hint(issue, query));
+function invalid(message: string, cause?: unknown): ApiError {
+  return new ApiError('invalid_parameter', message, {}, { cause });
 }
 
 function checkedBody(schema: z.ZodType, body: JsonObject | null): unknown {
-  if (body === null) {
-    const absent = schema.safeParse(undefined);
-    if (absent.success) return absent.data;
-    throw new ApiError('bad_request', 'body is missing, expected a JSON object');
-  }
-  return checked(schema, body, 'bad_request', (issue) => bodyMessage(issue, body) + bodyHint(issue, body));
+  const absent = body === null ? schema.safeParse(undefined) : null;
+  if (absent?.success) return absent.data;
+  if (body === null) throw new ApiError('bad_request', 'body is missing, expected a JSON object');
+  return checked(
+    schema,
+    body,
+    'bad_request',
+    (issue) => bodyMessage(issue, body) + meant(issue, holderOf(issue, body)),
+  );
 }
 
 function checked(
@@ -155,19 +139,10 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** What the caller probably meant. */
-function hint(issue: z.core.$ZodIssue, query: QueryText): string {
-  if (issue.path[0] === 'lng' && query.lng === undefined && query.lon !== undefined) return ' (use lng)';
-  const [lat, lon, lng] = [query.lat, query.lon, query.lng].map((text) =>
-    typeof text === 'string' ? decimal(text) : null,
-  );
-  return swapped(issue, lat, { lon, lng });
-}
-
-function bodyHint(issue: z.core.$ZodIssue, body: JsonObject): string {
-  const { lat, lon, lng }: { lat?: unknown; lon?: unknown; lng?: unknown } = holderOf(issue, body);
-  if (issue.path.at(-1) === 'lng' && lng === undefined && lon !== undefined) return ' (use lng)';
-  return swapped(issue, lat, { lon, lng });
+/** What the caller of a query probably meant. */
+function hint(issue: z.core.$ZodIssue, { lat, lon, lng }: QueryText): string {
+  const number = (text: string | string[] | undefined) => (typeof text === 'string' ? (decimal(text) ?? text) : text);
+  return meant(issue, { lat: number(lat), lon: number(lon), lng: number(lng) });
 }
 
 /** What holds the member that an issue is about, as it was sent; an empty object where there is none. */
@@ -178,10 +153,12 @@ function holderOf(issue: z.core.$ZodIssue, body: JsonObject): object {
   return typeof holder === 'object' && holder !== null ? holder : {};
 }
 
-/** `longitudes` by what each is called: the earlier variant and areas have another name for it. */
-function swapped(issue: z.core.$ZodIssue, lat: unknown, longitudes: Readonly<Record<string, unknown>>): string {
-  if (issue.path.at(-1) !== 'lat' || typeof lat !== 'number') return '';
-  const found = Object.entries(longitudes).find(
+/** Hints at coordinates by another name, or in the place of each other: the earlier variant and areas have another name for one. */
+function meant(issue: z.core.$ZodIssue, { lat, lon, lng }: { lat?: unknown; lon?: unknown; lng?: unknown }): string {
+  const name = issue.path.at(-1);
+  if (name === 'lng' && lng === undefined && lon !== undefined) return ' (use lng)';
+  if (name !== 'lat' || typeof lat !== 'number') return '';
+  const found = Object.entries({ lon, lng }).find(
     ([, value]) => typeof value === 'number' && isInConus({ lat: value, lon: lat }),
   );
   return found === undefined ? '' : ` (lat and ${found[0]} look swapped)`;
@@ -190,7 +167,7 @@ function swapped(issue: z.core.$ZodIssue, lat: unknown, longitudes: Readonly<Rec
 /** A name that a request has and its endpoint does not know. */
 interface UnknownName {
   /** Names and list positions that lead to it, itself last. */
-  readonly path: readonly (string | number)[];
+  readonly path: readonly string[];
   /** Names that are known in its place. */
   readonly known: readonly string[];
 }
@@ -205,47 +182,33 @@ export function unknownName(given: object, known: readonly string[]): UnknownNam
  * First name at any depth of a body that its schema does not know; null: all are known. Where a schema takes any value, as for a
  * GeoJSON geometry, every name is known. A value of another type than the schema's is left to the schema.
  */
-export function unknownMember(schema: z.core.$ZodType, value: unknown): UnknownName | null {
+function unknownMember(schema: z.core.$ZodType, value: unknown): UnknownName | null {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unknownMember(schema.unwrap(), value);
   if (schema instanceof z.ZodPipe) return unknownMember(schema.in, value);
-  if (schema instanceof z.ZodArray) return Array.isArray(value) ? unknownInList(schema.element, value) : null;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  if (typeof value !== 'object' || value === null) return null;
   if (schema instanceof z.ZodDiscriminatedUnion) {
-    const { discriminator } = schema.def;
-    const word = (value as Readonly<Record<string, unknown>>)[discriminator];
-    const option = schema.options.find((one) => one instanceof z.ZodObject && isOfWord(one.shape[discriminator], word));
+    const word = Reflect.get(value, schema.def.discriminator) as string;
+    const option = schema.options.find(({ _zod }) => _zod.propValues?.[schema.def.discriminator]?.has(word));
     return option === undefined ? null : unknownMember(option, value);
   }
-  return schema instanceof z.ZodObject ? unknownInObject(schema.shape, value) : null;
-}
-
-function isOfWord(schema: z.core.$ZodType | undefined, word: unknown): boolean {
-  return schema instanceof z.ZodLiteral && schema.values.has(word as string);
-}
-
-function unknownInObject(shape: z.core.$ZodShape, value: object): UnknownName | null {
-  const here = unknownName(value, Object.keys(shape));
+  const isList = Array.isArray(value);
+  const shape = schema instanceof z.ZodObject && !isList ? schema.shape : null;
+  const element = schema instanceof z.ZodArray && isList ? schema.element : null;
+  const here = shape === null ? null : unknownName(value, Object.keys(shape));
   if (here !== null) return here;
+  if (shape === null && element === null) return null;
   for (const [name, member] of Object.entries(value)) {
-    const schema = shape[name];
-    const found = schema === undefined ? null : unknownMember(schema, member);
+    const inner = element ?? shape?.[name];
+    const found = inner === undefined ? null : unknownMember(inner, member);
     if (found !== null) return { ...found, path: [name, ...found.path] };
-  }
-  return null;
-}
-
-function unknownInList(schema: z.core.$ZodType, values: readonly unknown[]): UnknownName | null {
-  for (const [index, value] of values.entries()) {
-    const found = unknownMember(schema, value);
-    if (found !== null) return { ...found, path: [index, ...found.path] };
   }
   return null;
 }
 
 /** The known name nearest to an unknown one, or every known name, as the end of a message: `, did you mean radius_km?` */
 export function meantName({ path, known }: UnknownName): string {
-  const name = String(path.at(-1));
+  const name = path.at(-1) ?? '';
   if (name === 'lng' && known.includes('lon')) return ' (use lon)';
   const meant = nearestName(name, known);
   if (meant !== null) return `, did you mean ${meant}?`;

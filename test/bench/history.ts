@@ -72,7 +72,7 @@ async function tellTimings(root: string, catalog: Catalog, points: readonly Posi
     endpoints: [getHailHistory],
     data_root: root,
     now_ms,
-    app: { check_replies: 'sample' },
+    app: { check_replies: false },
   });
   const asking = async ({ lat, lon }: Position, radius_km: number) => {
     const query = `lat=${lat}&lon=${lon}&radius_km=${radius_km}&days=${DAYS}&limit=${LIMIT}`;

@@ -24,7 +24,7 @@ export async function lookups(): Promise<void> {
       endpoints: [getHailForecast, getHailOutlook],
       data_root: root,
       now_ms: NOW_MS,
-      app: { check_replies: 'sample' },
+      app: { check_replies: false },
     });
     try {
       console.log(`lookups: ${CONUS_CELLS.length} cells, ${FORECAST_HOURS} hours`);

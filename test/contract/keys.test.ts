@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { purgeBusiness, setStatus } from '../../api/accounts/businesses.ts';
 import { getHealth } from '../../api/routes/health.ts';
-import { trustedProxies } from '../../api/server/http-server.ts';
+import { trustedProxies } from '../../api/server/head.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { type DescribedOperation, exampleRequest, initOf } from '../support/service/document.ts';
 import { ownFor } from '../support/service/own-resources.ts';

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import test from 'ava';
 import { NAMES_MAX } from '../../api/http/call-limits.ts';
-import { trustedProxies } from '../../api/server/http-server.ts';
+import { trustedProxies } from '../../api/server/head.ts';
 import { openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { startService } from '../support/service/service.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import test from 'ava';
-import { trustedProxies } from '../../../api/server/http-server.ts';
+import { trustedProxies } from '../../../api/server/head.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,9 +1,9 @@
 import test from 'ava';
 import { entityTag, namesTag } from '../../../api/http/reply.ts';
-import { type Arrival, clientAddress, networkOf, trustedProxies } from '../../../api/server/http-server.ts';
+import { clientAddress, networkOf, trustedProxies } from '../../../api/server/head.ts';
 
 /** A request from a peer, with a forwarded header. */
-function from(peer: string, forwarded?: string): Arrival {
+function from(peer: string, forwarded?: string) {
   return { socket: { remoteAddress: peer }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } };
 }
 

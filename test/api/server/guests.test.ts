@@ -81,13 +81,14 @@ test('however many guests ask, a caller with a key does not wait for them', asyn
   const slow = {
     ...getHealth,
     answer: async (question: Parameters<typeof getHealth.answer>[0]) => {
+      if (question.caller.business_id !== 'guest') return getHealth.answer(question);
       begun += 1;
       await gate.promise;
       return getHealth.answer(question);
     },
   };
   const { call, close } = await startService({
-    endpoints: ENDPOINTS,
+    endpoints: [slow],
     data_root: await wholeRoot(),
     now_ms: WHOLE_NOW_MS,
     app: { guestEndpoints: [slow] },
