@@ -141,11 +141,9 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       queue,
       webhookClient,
       secrets,
-      mailer: openMailer({
-        smtp_url,
-        records_root,
-        refused: (mail, error) => log.warn({ ...mail, err: error }, 'Mail:Send:Refused'),
-      }),
+      mailer: openMailer({ smtp_url, records_root }, (mail, error) =>
+        log.warn({ ...mail, err: error }, 'Mail:Send:Refused'),
+      ),
       webhook_time_scale: webhooks.time_scale,
       meter: config.meter ?? NO_METER,
       base_url,

@@ -16,24 +16,13 @@ export interface KeyInfo extends Readonly<Omit<KeyRow, Hidden>> {
   readonly status: 'active' | 'rotating' | 'expired' | 'revoked';
 }
 
-/** A key with the most credits a month of its rotation; null: none but the business's. */
-export interface ListedKey extends KeyInfo {
-  readonly monthly_cap: number | null;
-}
-
 interface NewKey extends Pick<KeyInfo, 'business_id' | 'kind' | 'name' | 'scopes' | 'expires_at'> {
   /** The current one when left out. */
   readonly variant?: KeyInfo['variant'];
 }
 
-/** A key that was just made. `text` is the only copy of the secret. */
-interface MadeKey {
-  readonly id: string;
-  readonly text: string;
-}
-
-/** Makes a key. */
-export async function createKey(rows: Transaction<Database>, key: NewKey, now_ms: number): Promise<MadeKey> {
+/** Makes a key. `text` is the only copy of its secret. */
+export async function createKey(rows: Transaction<Database>, key: NewKey, now_ms: number) {
   const { business_id, kind, variant = 'current', name, scopes, expires_at } = key;
   const detail = { kind, variant, name, scopes, expires_at };
   const made = await insertKey(rows, { business_id, ...detail }, null, now_ms);
@@ -42,12 +31,7 @@ export async function createKey(rows: Transaction<Database>, key: NewKey, now_ms
 }
 
 /** Makes a key that takes over from another: same kind, variant, name, scopes and rate bucket. The old one opens for `grace_ms` more. */
-export async function rotateKey(
-  rows: Transaction<Database>,
-  old: KeyRow,
-  grace_ms: number,
-  now_ms: number,
-): Promise<MadeKey> {
+export async function rotateKey(rows: Transaction<Database>, old: KeyRow, grace_ms: number, now_ms: number) {
   const { business_id, expires_at } = old;
   const made = await insertKey(rows, { ...old, scopes: JSON.parse(old.scopes) }, old.rate_bucket, now_ms);
   const until = new Date(now_ms + grace_ms).toISOString();
@@ -95,12 +79,8 @@ export async function findKey(rows: Kysely<Database>, id: string): Promise<KeyRo
   return (await found.where(({ or }) => or({ id, public_id: id })).executeTakeFirst()) ?? null;
 }
 
-/** Keys of a business, oldest first. */
-export async function listKeys(
-  rows: Kysely<Database>,
-  business_id: string,
-  now_ms: number,
-): Promise<readonly ListedKey[]> {
+/** Keys of a business, oldest first. `monthly_cap`: most credits a month of the key's rotation; null: none but the business's. */
+export async function listKeys(rows: Kysely<Database>, business_id: string, now_ms: number) {
   const keys = rows.selectFrom('keys').selectAll().where('business_id', '=', business_id);
   const found = await keys.orderBy('id').execute();
   const caps = new Map(found.map(({ id, monthly_cap }) => [id, monthly_cap]));
@@ -142,7 +122,7 @@ async function insertKey(
   { business_id, kind, name, scopes, expires_at, variant }: Required<NewKey>,
   rate_bucket: string | null,
   now_ms: number,
-): Promise<MadeKey> {
+) {
   const id = newId('key', now_ms);
   const { text, ...stored } = newKeyText(kind, variant);
   await rows

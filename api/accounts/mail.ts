@@ -53,22 +53,8 @@ async function addMail(
   await queue.add(rows, { name: MAIL_TASK, group: mail.to, payload: mail, due_ms });
 }
 
-interface MailerSettings {
-  /** Server, with the sender as `from` in its query; null: mail is written to a folder. */
-  readonly smtp_url: string | null;
-  /** Folder with the records of a data root: mail is written below it. */
-  readonly records_root: string;
-  /** Called with each mail that the server refused, and the error. */
-  readonly refused?: (mail: Pick<Mail, 'id' | 'failed'>, error: unknown) => void;
-}
-
 /** Sends mail. */
-export interface Mailer extends Required<Pick<MailerSettings, 'refused'>> {
-  /** Throws when the server refuses it. */
-  readonly send: (mail: Mail) => Promise<void>;
-  /** Writes it to the folder, for operators. */
-  readonly spool: (mail: Mail) => Promise<void>;
-}
+export type Mailer = ReturnType<typeof openMailer>;
 
 /** Folder of mail that was not sent to a server. */
 export function spoolPath(records_root: string): string {
@@ -77,21 +63,28 @@ export function spoolPath(records_root: string): string {
 
 const SENDER = 'hail@localhost';
 
-/** Sends mail by SMTP, or writes it as `.eml` files that only their owner can read. */
-export function openMailer({ smtp_url, records_root, refused = () => {} }: MailerSettings): Mailer {
+/**
+ * Sends mail by SMTP (`smtp_url`: the server, with the sender as `from` in its query), or, where that is null, writes it below
+ * `records_root` as `.eml` files that only their owner can read. `refused` is called with each mail that the server refused, and the error.
+ */
+export function openMailer(
+  { smtp_url, records_root }: { readonly smtp_url: string | null; readonly records_root: string },
+  refused: (mail: Pick<Mail, 'id' | 'failed'>, error: unknown) => void = () => {},
+) {
   const writer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
   const url = smtp_url === null ? null : new URL(smtp_url);
   const from = url?.searchParams.get('from') ?? SENDER;
+  url?.searchParams.delete('from');
+  const timeouts = { connectionTimeout: 15_000, greetingTimeout: 15_000, socketTimeout: 30_000 };
+  const server = url && createTransport({ url: url.href, ...timeouts });
   const message = ({ id, to, subject, text }: Mail): SendMailOptions => ({
-    from,
+    ...{ from, subject, text },
     // As an object: the text of an address cannot begin a second address.
     to: { name: '', address: to },
-    subject,
-    text,
     messageId: `<${id}@hail>`,
     headers: { 'Auto-Submitted': 'auto-generated' },
   });
-  const spool: Mailer['spool'] = async (mail) => {
+  const spool = async (mail: Mail): Promise<void> => {
     const folder = spoolPath(records_root);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { message: bytes } = await writer.sendMail(message(mail));
@@ -99,11 +92,16 @@ export function openMailer({ smtp_url, records_root, refused = () => {} }: Maile
     writeFileSync(`${path}.part`, bytes as Buffer, { mode: 0o600, flush: true });
     renameSync(`${path}.part`, path);
   };
-  if (url === null) return { send: spool, spool, refused };
-  url.searchParams.delete('from');
-  const timeouts = { connectionTimeout: 15_000, greetingTimeout: 15_000, socketTimeout: 30_000 };
-  const server = createTransport({ url: url.href, ...timeouts });
-  return { send: async (mail) => void (await server.sendMail(message(mail))), spool, refused };
+  return {
+    /** Throws when the server refuses it. */
+    send: async (mail: Mail): Promise<void> => {
+      if (server === null) await spool(mail);
+      else await server.sendMail(message(mail));
+    },
+    /** Writes it to the folder, for operators. */
+    spool,
+    refused,
+  };
 }
 
 /** Sends the mail of a task. Repeats a refused mail for a day, and then writes it to the folder. */

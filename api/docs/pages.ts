@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { Marked } from 'marked';
 import MiniSearch from 'minisearch';
 import { JSON_TYPE } from '../http/reply.ts';
@@ -30,12 +29,11 @@ const GUIDE_POLICY = `${BASE_POLICY}; style-src 'self'`;
 /** Scalar writes style sheets into its page; it asks this service alone. */
 const REFERENCE_POLICY = `${BASE_POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'`;
 
-const SCALAR = new URL('../../data/reference/scalar-1.76.0.js', import.meta.url);
 const FILES = {
-  'docs.css': ['text/css', new URL('./docs.css', import.meta.url)],
-  'docs.js': ['text/javascript', new URL('./docs.js', import.meta.url)],
-  'reference.js': ['text/javascript', new URL('./reference.js', import.meta.url)],
-  'scalar.js': ['text/javascript', SCALAR],
+  'docs.css': new URL('./docs.css', import.meta.url),
+  'docs.js': new URL('./docs.js', import.meta.url),
+  'reference.js': new URL('./reference.js', import.meta.url),
+  'scalar.js': new URL('../../data/reference/scalar-1.76.0.js', import.meta.url),
 } as const;
 
 /** The parts of the OpenAPI document that guides show. */
@@ -66,7 +64,10 @@ export function docsRoutes(description: Description): readonly PublicRoute[] {
     ...guides.map((guide) => servePage(`/docs/${guide.name}`, guide.title, guideBody(guide, guides))),
     servePage('/docs/guides', 'Guides', withNavigation(guides, indexOf(guides))),
     searchRoute(guides, calls),
-    ...Object.entries(FILES).map(([name, [type, from]]) => fileRoute(`/docs/${name}`, type, from)),
+    ...Object.entries(FILES).map(([name, from]) => ({
+      path: `/docs/${name}`,
+      handler: serveDocument(`text/${name.endsWith('css') ? 'css' : 'javascript'}; charset=utf-8`, readFileSync(from)),
+    })),
     { path: '/docs/webhooks/vectors.json', handler: serveDocument(JSON_TYPE, VECTORS) },
     { path: '/docs/webhooks', handler: (ctx) => ctx.redirect('receive-events') }, // the description names it
   ];
@@ -94,18 +95,6 @@ function callsOf({ paths = {} }: Description): ReadonlyMap<string, Call> {
 
 function missing(guide: string, fact: string): never {
   throw new Error(`guide ${guide} names the facts '${fact}', expected one that the service states`);
-}
-
-/** A file that is read when it is first asked for. */
-function fileRoute(path: string, type: string, from: URL): PublicRoute {
-  let serve: Promise<ReturnType<typeof serveDocument>> | null = null;
-  return {
-    path,
-    handler: async (ctx, next) => {
-      serve ??= readFile(from).then((content) => serveDocument(`${type}; charset=utf-8`, content));
-      return (await serve)(ctx, next);
-    },
-  };
 }
 
 /** Relative address of the root of the service from a page: a proxy may serve it below a path. */

@@ -6,8 +6,7 @@ import {
   EarlierEventBody,
 } from '../../schemas/webhook-events.ts';
 import type { OtherVariant } from '../server/app.ts';
-import type { DescribedVariant } from '../server/openapi.ts';
-import { EXAMPLE_REQUEST_ID } from '../server/openapi-answers.ts';
+import { type DescribedVariant, EXAMPLE_REQUEST_ID } from '../server/openapi.ts';
 import { describeEvent, EXAMPLE_AT } from '../server/openapi-webhooks.ts';
 import { EARLIER_SAMPLES } from '../webhooks/event-samples.ts';
 import { EARLIER_ENDPOINTS } from './routes/index.ts';

@@ -44,9 +44,7 @@ export type PlanInput<Params = unknown, Query = unknown, Body = unknown> = Omit<
 
 /** Data that an answer will read, and results found while planning. */
 export interface ReadPlan {
-  /**
-   * Storm dates that the answer reads; unpublished ones are ignored. X-Data-Source is their provenance.
-   */
+  /** Storm dates that the answer reads; unpublished ones are ignored. X-Data-Source is their provenance. */
   readonly dates: readonly string[];
   /** Provenance of other data that the answer reads; X-Data-Source states both together. */
   readonly provenance?: MixedProvenance | null;
@@ -70,11 +68,6 @@ export interface Answer<Reply> {
   readonly provenance?: MixedProvenance | null;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A success of another media type: `type` is one of `other_replies`, whose schema the body fits. */
-interface OtherAnswer extends Answer<unknown> {
-  readonly type: string;
 }
 
 export type Schema = z.ZodType | null;
@@ -143,9 +136,10 @@ export interface ReadEndpoint<
   readonly reads_dates: boolean;
   /** Query parameters that stay out of the tag: the clock decides their default, and the version or content shows it. */
   readonly clocked: readonly string[];
+  /** A success of another media type has as `type` one of `other_replies`, whose schema its body fits. */
   readonly answer: (
     input: ReadInput<Typed<P>, Typed<Q>, Typed<B>, Planned>,
-  ) => Promise<Answer<z.infer<R>> | OtherAnswer>;
+  ) => Promise<Answer<z.infer<R>> | (Answer<unknown> & { readonly type: string })>;
 }
 
 /** An endpoint that writes: its rows, its charge and its idempotency record commit together. */
@@ -182,12 +176,8 @@ export type Endpoint = ReadEndpoint | WriteEndpoint;
 export interface Declared<Params, Query, Body, Reply> {
   readonly types?: { readonly params: Params; readonly query: Query; readonly body: Body; readonly reply: Reply };
 }
-type DeclaredAs<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType> = Declared<
-  Typed<P>,
-  Typed<Q>,
-  Typed<B>,
-  z.infer<R>
->;
+/** What a declaration says: members with a default may be left out. */
+type Given<E, Defaults> = Omit<E, 'kind' | keyof Defaults> & Partial<Pick<E, keyof E & keyof Defaults>>;
 
 /** Declares an endpoint that reads; types of its input, plan and reply are inferred. `plan` stands before `answer`. */
 export function readEndpoint<
@@ -197,9 +187,8 @@ export function readEndpoint<
   B extends Schema = null,
   Planned extends ReadPlan = ReadPlan,
 >(
-  endpoint: Omit<ReadEndpoint<P, Q, B, R, Planned>, 'kind' | keyof typeof READ_DEFAULTS> &
-    Partial<Pick<ReadEndpoint<P, Q, B, R, Planned>, keyof typeof READ_DEFAULTS>>,
-): ReadEndpoint & DeclaredAs<P, Q, B, R> {
+  endpoint: Given<ReadEndpoint<P, Q, B, R, Planned>, typeof READ_DEFAULTS>,
+): ReadEndpoint & Declared<Typed<P>, Typed<Q>, Typed<B>, z.infer<R>> {
   return { kind: 'read', ...READ_DEFAULTS, ...endpoint } as unknown as ReadEndpoint;
 }
 
@@ -211,9 +200,8 @@ export function writeEndpoint<
   B extends Schema = null,
   Ready = null,
 >(
-  endpoint: Omit<WriteEndpoint<P, Q, B, R, Ready>, 'kind' | keyof typeof WRITE_DEFAULTS> &
-    Partial<Pick<WriteEndpoint<P, Q, B, R, Ready>, keyof typeof WRITE_DEFAULTS>>,
-): WriteEndpoint & DeclaredAs<P, Q, B, R> {
+  endpoint: Given<WriteEndpoint<P, Q, B, R, Ready>, typeof WRITE_DEFAULTS>,
+): WriteEndpoint & Declared<Typed<P>, Typed<Q>, Typed<B>, z.infer<R>> {
   return { kind: 'write', ...WRITE_DEFAULTS, ...endpoint } as unknown as WriteEndpoint;
 }
 

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { AnsweredBefore, type KeyedCall, type StoredAnswer } from '../billing/idempotency.ts';
 import { ApiError } from '../http/errors.ts';
-import { yieldToEventLoop } from '../http/event-loop.ts';
 import { canonical } from '../http/reply.ts';
 import { isEncrypted } from '../records/secrets.ts';
 import type { Services } from '../services.ts';
@@ -15,8 +14,6 @@ import type { QueryText } from './validate.ts';
 const LONGEST = 255;
 /** Different bytes are different keys: nothing is replaced, and a byte order mark is kept. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** Rows of a list that are put into the fingerprint before other requests run. */
-const ROWS_PER_TURN = 1000;
 /** Refusals that are kept under their key: the same request would be refused again. */
 const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
 
@@ -27,22 +24,11 @@ interface Request {
 }
 
 /**
- * Makes the answer of a call, or finds it when a call with the same Idempotency-Key has made it. `make` gets the call under its key,
- * whose answer it keeps in its transaction; null: the call has no key.
- */
-export type Once = (
-  ctx: Context<CallState>,
-  endpoint: WriteEndpoint,
-  request: Request,
-  make: (call: KeyedCall | null) => Promise<StoredAnswer>,
-) => Promise<{ readonly answer: StoredAnswer; readonly is_replay: boolean }>;
-
-/**
  * Idempotency keys over the records. Keys in flight in this process are refused from memory, at once; one that is in flight in another
  * process waits for its transaction, and is answered as that was. Throws `idempotency_key_in_progress`, and
  * `invalid_idempotency_key` for a malformed key or one that was used with a different request.
  */
-export function idempotency({ records, secrets }: Pick<Services, 'records' | 'secrets'>, telemetry: Telemetry): Once {
+export function idempotency({ records, secrets }: Pick<Services, 'records' | 'secrets'>, telemetry: Telemetry) {
   const inFlight = new Set<string>();
 
   /** Keeps a refusal that would come again. */
@@ -65,7 +51,16 @@ export function idempotency({ records, secrets }: Pick<Services, 'records' | 'se
     return { answer: { ...found, body }, is_replay: true };
   };
 
-  return async (ctx, endpoint, request, make) => {
+  /**
+   * Makes the answer of a call, or finds it when a call with the same Idempotency-Key has made it. `make` gets the call under its key,
+   * whose answer it keeps in its transaction; null: the call has no key.
+   */
+  return async (
+    ctx: Context<CallState>,
+    endpoint: WriteEndpoint,
+    request: Request,
+    make: (call: KeyedCall | null) => Promise<StoredAnswer>,
+  ) => {
     const key = endpoint.idempotent ? keyOf(ctx) : null;
     if (key === null) return { answer: await make(null), is_replay: false };
     const { business_id } = ctx.state.caller;
@@ -75,7 +70,7 @@ export function idempotency({ records, secrets }: Pick<Services, 'records' | 'se
       throw new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
     inFlight.add(name);
     try {
-      const call = { business_id, route, key, fingerprint: await fingerprint(request) };
+      const call = { business_id, route, key, fingerprint: hash('sha256', canonical(request)) };
       const before = await replay(call);
       if (before !== null) return before;
       try {
@@ -119,18 +114,3 @@ function utf8Of(header: string): string {
   }
 }
 
-/** SHA-256 of query and body in canonical JSON; long lists in chunks, with other requests in between. */
-async function fingerprint({ query, body }: Request): Promise<string> {
-  const digest = createHash('sha256').update(canonical({ ...query }));
-  for (const name of Object.keys(body ?? {}).sort()) {
-    const value = body?.[name];
-    digest.update(`\n${JSON.stringify(name)}:`);
-    if (!Array.isArray(value)) digest.update(canonical(value));
-    else
-      for (let at = 0; at < value.length; at += ROWS_PER_TURN) {
-        if (at > 0) await yieldToEventLoop();
-        digest.update(canonical(value.slice(at, at + ROWS_PER_TURN)));
-      }
-  }
-  return digest.digest('hex');
-}

@@ -4,17 +4,16 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiParameters,
   type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import { ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
+import { ERROR_MESSAGES, ERRORS, ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
 import { decimal } from '../../schemas/units.ts';
-import type { Price } from '../billing/ledger.ts';
 import { mediaType } from '../http/reply.ts';
 import { FILE_KINDS } from '../jobs/export-format.ts';
 import type { Endpoint } from './endpoint.ts';
-import * as answers from './openapi-answers.ts';
 import {
   CURRENT_EVENTS,
   type DescribedEvent,
@@ -34,7 +33,12 @@ interface DocumentOptions {
 }
 
 /** What a description says of a variant in addition to its endpoints. */
-export interface DescribedVariant extends answers.AnswerShape {
+export interface DescribedVariant {
+  /** Body of an error. */
+  readonly error: {
+    readonly schema: z.ZodType;
+    readonly example: (code: ErrorCode, message: string) => unknown;
+  };
   readonly title: string;
   readonly introduction: string;
   /** Path of the description. */
@@ -44,6 +48,45 @@ export interface DescribedVariant extends answers.AnswerShape {
   readonly opens_test_keys: boolean;
   readonly events: readonly DescribedEvent[];
 }
+
+/** Headers of every answer, with their meaning. */
+const COMMON_HEADERS = {
+  'X-Request-Id': 'Id of this answer, also in the body of errors.',
+  'X-RateLimit-Limit':
+    'Requests allowed in the window: a minute from its first call; the UTC day in a refusal for its requests.',
+  'X-RateLimit-Remaining': 'Requests left in the window.',
+  'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
+  RateLimit: 'Requests left and seconds until the window ends, in the form of the IETF draft.',
+  'RateLimit-Policy': 'Requests per window, in the form of the IETF draft.',
+  'X-Credits-Charged': 'Credits that this call cost; 0 for refusals, free calls and replays.',
+  'Cache-Control': 'Whether, and by whom, the answer may be kept.',
+  Vary: 'Request headers that the answer depends on.',
+};
+const OTHER_HEADERS = {
+  ETag: 'Weak tag: equal tags mean equal answers apart from age_seconds.',
+  'X-Data-Source':
+    'What the data are that the answer read: observed, simulated, or mixed where it read both. Absent when none of them is published.',
+  'Content-Disposition': 'Name under which the answer may be saved.',
+  'Idempotent-Replay': 'true when this is the answer to an earlier request with the same Idempotency-Key.',
+  'WWW-Authenticate': 'Bearer realm="hail".',
+  'X-Required-Scope': 'The missing scope, with insufficient_scope.',
+  Allow: 'Methods that the path takes.',
+  'Retry-After': 'Seconds until the next request will be admitted.',
+  'Accept-Ranges': 'bytes: parts of the file may be asked for with Range.',
+  'Content-Range': 'Which bytes of how many these are; after 416 only how many there are.',
+  'Content-Length': 'Bytes of the body; absent where it is compressed.',
+  'Content-Encoding': 'gzip where the answer is compressed, for clients that take it.',
+};
+const INTEGER_HEADERS = /^X-RateLimit-|^X-Credits-|^Retry-After$|^Content-Length$/;
+const ERROR_HEADERS: Readonly<Record<string, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  403: ['X-Required-Scope'],
+  405: ['Allow'],
+  416: ['Content-Range'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+export const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
 
 const INTRODUCTION = `Hail intelligence for the contiguous United States, answered straight from published radar files.
 
@@ -58,7 +101,7 @@ in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the uni
 const CURRENT: DescribedVariant = {
   error: {
     schema: ErrorBody,
-    example: (error, message) => ({ error, message, request_id: answers.EXAMPLE_REQUEST_ID }),
+    example: (error, message) => ({ error, message, request_id: EXAMPLE_REQUEST_ID }),
   },
   title: 'hail',
   introduction: INTRODUCTION,
@@ -87,18 +130,19 @@ const EVERYWHERE = [
 
 /** The description of the interface in OpenAPI 3.1, made from the same values that route, validate and answer. */
 export function describeApi({ endpoints, base_url, version, variant = CURRENT }: DocumentOptions) {
-  const errors = answers.errorResponses(variant);
-  const files = variant === CURRENT ? fileOperations(errors) : {};
+  const errors = errorResponses(variant);
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) {
     const { path, method } = endpoint;
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation(endpoint, variant, errors) };
   }
-  for (const [path, get] of Object.entries(files)) paths[path] = { get };
+  Object.assign(paths, variant === CURRENT ? fileOperations(errors) : {});
   paths[variant.own_path] = { get: ownOperation(variant, errors) };
-  const tags = new Set(
-    Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags ?? [])),
-  );
+  const tags = new Set(Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags = [] }) => tags)));
+  const headers = Object.entries({ ...COMMON_HEADERS, ...OTHER_HEADERS }).map(([name, description]) => {
+    const type = INTEGER_HEADERS.test(name) ? ('integer' as const) : ('string' as const);
+    return [name, { description, schema: { type } }] as const;
+  });
   return createDocument(
     {
       openapi: '3.1.0',
@@ -114,7 +158,7 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
       paths: paths as ZodOpenApiPathsObject,
       webhooks: describedWebhooks(variant.events),
       components: {
-        headers: answers.headerComponents(),
+        headers: Object.fromEntries(headers),
         securitySchemes: { key: { type: 'http', scheme: 'bearer', description: variant.keys } },
       },
     },
@@ -125,6 +169,37 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
       },
     },
   );
+}
+
+/** References to the headers of every answer and to `more`. */
+function headersOf(...more: readonly string[]) {
+  const names = [...Object.keys(COMMON_HEADERS), ...more];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
+}
+
+/** One response for each status with its error codes; `headers` go with every one. */
+type ErrorResponses = (codes: readonly ErrorCode[], ...headers: readonly string[]) => ZodOpenApiResponsesObject;
+
+/** Makes error responses; equal ones are one component of the document. */
+function errorResponses({ error: { schema, example } }: DescribedVariant): ErrorResponses {
+  const messages: Readonly<Partial<Record<ErrorCode, string>>> = ERROR_MESSAGES;
+  const made = new Map<string, ZodOpenApiResponseObject>();
+  const responseOf = (status: string, codes: readonly ErrorCode[], headers: readonly string[]) => {
+    const id = [...codes, ...headers].join('-');
+    const examples = codes.map((code) => [code, { value: example(code, messages[code] ?? ERRORS[code].meaning) }]);
+    const response = made.get(id) ?? {
+      id,
+      description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}.`).join(' '),
+      headers: headersOf(...headers, ...(ERROR_HEADERS[status] ?? [])),
+      content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
+    };
+    made.set(id, response);
+    return response;
+  };
+  return (codes, ...headers) => {
+    const byStatus = Map.groupBy(codes, (code) => `${ERRORS[code].status}`);
+    return Object.fromEntries([...byStatus].map(([status, here]) => [status, responseOf(status, here, headers)]));
+  };
 }
 
 /** `get /v1/storms/{track_id}` → `getStormsByTrackId`; a mount before `/v1` comes first: `getLegacyHailCurrent`. */
@@ -140,10 +215,14 @@ export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>)
 function operation(
   endpoint: Endpoint,
   { opens_test_keys }: DescribedVariant,
-  errors: answers.ErrorResponses,
+  errors: ErrorResponses,
 ): ZodOpenApiOperationObject {
   const { params, query, body, example, priced } = endpoint;
-  const price = examplePrice(endpoint);
+  const price = priceAt(endpoint);
+  const header = {
+    ...(isRepeatable(endpoint) && { 'Idempotency-Key': IDEMPOTENCY_KEY }),
+    ...(isTagged(endpoint) && { 'If-None-Match': optional('Tags of answers that are at hand.') }),
+  };
   return {
     operationId: operationId(endpoint),
     tags: [endpoint.group],
@@ -152,31 +231,32 @@ function operation(
     'x-scope': endpoint.scope,
     'x-feature': endpoint.feature,
     'x-test-key': endpoint.test_key || opens_test_keys,
-    'x-credits': price === null ? 0 : price.credits / price.count,
+    'x-credits': price.credits,
     'x-credits-per': endpoint.priced_per ?? 'call',
-    'x-operation': price?.operation ?? null,
-    ...(priced.length > 0 && { 'x-prices': priced.map((when) => priceAt(endpoint, when)) }),
+    'x-operation': price.operation,
+    ...(priced.length > 0 && { 'x-prices': priced.map((when) => ({ when, ...priceAt(endpoint, when) })) }),
     requestParams: {
       ...(params instanceof z.ZodObject && { path: params }),
       ...(query instanceof z.ZodObject && { query: withExamples(query, example?.query) }),
-      header: z.object({
-        ...(isRepeatable(endpoint) && { 'Idempotency-Key': IDEMPOTENCY_KEY }),
-        ...(isTagged(endpoint) && { 'If-None-Match': IF_NONE_MATCH }),
-      }),
+      header: z.object(header),
     },
     ...(body !== null && {
       requestBody: { required: !body.safeParse(undefined).success, content: json(body, example?.body) },
     }),
     responses: {
       ...successes(endpoint),
-      ...errors(errorCodes(endpoint, price !== null), ...(isRepeatable(endpoint) ? ['Idempotent-Replay'] : [])),
+      ...errors(
+        errorCodes(endpoint, price.operation !== null),
+        ...(isRepeatable(endpoint) ? ['Idempotent-Replay'] : []),
+      ),
     },
   };
 }
 
 const isTagged = (endpoint: Endpoint) => endpoint.kind === 'read' && endpoint.cacheable;
 const isRepeatable = (endpoint: Endpoint) => endpoint.kind === 'write' && endpoint.idempotent;
-const IF_NONE_MATCH = z.string().optional().meta({ description: 'Tags of answers that are at hand.' });
+const text = (description: string) => z.string().meta({ description });
+const optional = (description: string) => z.string().optional().meta({ description });
 const IDEMPOTENCY_KEY = z.string().min(1).max(255).optional().meta({
   description: 'Makes a repetition within 24 hours answer with the first answer, and change nothing.',
 });
@@ -184,22 +264,18 @@ const json = (schema: z.ZodType, example: unknown) => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
 });
 
-/** Price of the example call, with `otherwise` overriding its query string; null: free, or no valid example. */
-function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
-  const { query, body, example } = endpoint;
-  const asked = query?.safeParse({ ...example?.query, ...Object.fromEntries(new URLSearchParams(otherwise)) });
+/**
+ * Price of the example call, with `when` overriding its query string; a call costs `credits` for each of its `count`. Free without a
+ * valid example.
+ */
+function priceAt({ path, query, body, example, price }: Endpoint, when = '') {
+  const asked = query?.safeParse({ ...example?.query, ...Object.fromEntries(new URLSearchParams(when)) });
   const sent = body?.safeParse(example?.body);
-  if (asked?.success === false || sent?.success === false) return null;
-  return endpoint.price({ params: exampleParams(endpoint), query: asked?.data ?? null, body: sent?.data ?? null });
+  const params = Object.fromEntries(paramNames(path).map((name) => [name, 'example']));
+  const is_valid = asked?.success !== false && sent?.success !== false;
+  const found = is_valid ? price({ params, query: asked?.data ?? null, body: sent?.data ?? null }) : null;
+  return { operation: found?.operation ?? null, credits: found === null ? 0 : found.credits / found.count };
 }
-
-/** Price of a query string; a call costs `credits` for each of its `count`. */
-function priceAt(endpoint: Endpoint, when: string) {
-  const { operation = null, credits = 0, count = 1 } = examplePrice(endpoint, when) ?? {};
-  return { when, operation, credits: credits / count };
-}
-
-const exampleParams = ({ path }: Endpoint) => Object.fromEntries(paramNames(path).map((name) => [name, 'example']));
 
 /** Query parameters with the values of the example. */
 function withExamples({ shape }: z.ZodObject, example: Readonly<Record<string, string>> = {}): z.ZodObject {
@@ -214,7 +290,7 @@ function successes(endpoint: Endpoint): ZodOpenApiResponsesObject {
   const { kind, reply, example, status, other_replies } = endpoint;
   const has_source = kind === 'write' ? endpoint.data_source !== null : endpoint.plan !== null && endpoint.reads_dates;
   const is_text = reply instanceof z.ZodString;
-  const headers = answers.headersOf(
+  const headers = headersOf(
     ...(isTagged(endpoint) ? ['ETag'] : []),
     ...(has_source ? ['X-Data-Source'] : []),
     ...(isRepeatable(endpoint) ? ['Idempotent-Replay'] : []),
@@ -244,8 +320,8 @@ function errorCodes(endpoint: Endpoint, is_billed: boolean): readonly ErrorCode[
 }
 
 /** The operation that answers with the description. */
-function ownOperation({ own_path }: DescribedVariant, errors: answers.ErrorResponses): ZodOpenApiOperationObject {
-  const headers = answers.headersOf('ETag');
+function ownOperation({ own_path }: DescribedVariant, errors: ErrorResponses): ZodOpenApiOperationObject {
+  const headers = headersOf('ETag');
   const content = { 'application/json': { schema: { type: 'object' as const } } };
   return {
     operationId: operationId({ method: 'GET', path: own_path }),
@@ -274,8 +350,6 @@ const WITHOUT_KEY = {
 /** Error codes of every operation without a key. */
 const ANYWHERE = ['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large'] as const;
 
-const text = (description: string) => z.string().meta({ description });
-const optional = (description: string) => z.string().optional().meta({ description });
 const RANGE_HEADERS = z.object({
   Range: optional('One range of bytes; several get the whole file.').meta({ example: 'bytes=0-16383' }),
   'If-Range': optional('The tag that the range is of: another content is sent whole.'),
@@ -286,7 +360,7 @@ const DATE = text('Storm date, YYYY-MM-DD.').meta({ format: 'date' });
 const SCAN = z.object({ date: DATE, file: text('File name as /v1/tiles/scan gives it, with its content in it.') });
 
 /** GET operations for files, by path: signed addresses of reports and exports, tile archives. */
-function fileOperations(errors: answers.ErrorResponses): Readonly<Record<string, ZodOpenApiOperationObject>> {
+function fileOperations(errors: ErrorResponses) {
   const file = (
     operationId: string,
     summary: string,
@@ -294,14 +368,12 @@ function fileOperations(errors: answers.ErrorResponses): Readonly<Record<string,
     params: ZodOpenApiParameters,
     types: readonly string[],
     ...refusals: readonly ErrorCode[]
-  ): ZodOpenApiOperationObject => {
-    const content = Object.fromEntries(
-      types.map((type) => [type, { schema: { type: 'string' as const, format: 'binary' } }]),
-    );
-    const headers = (...more: readonly string[]) =>
-      answers.headersOf('ETag', 'Accept-Ranges', 'X-Data-Source', ...more);
+  ): { readonly get: ZodOpenApiOperationObject } => {
+    const schema = { type: 'string' as const, format: 'binary' };
+    const content = Object.fromEntries(types.map((type) => [type, { schema }]));
+    const headers = (...more: readonly string[]) => headersOf('ETag', 'Accept-Ranges', 'X-Data-Source', ...more);
     const codes = ['precondition_failed', 'range_not_satisfiable', 'internal_error', 'not_found', ...refusals] as const;
-    return {
+    const get = {
       ...{ operationId, summary, description, ...WITHOUT_KEY },
       tags: ['Files'],
       requestParams: { ...params, header: RANGE_HEADERS },
@@ -312,21 +384,17 @@ function fileOperations(errors: answers.ErrorResponses): Readonly<Record<string,
         ...errors([...ANYWHERE, ...codes]),
       },
     };
+    return { get };
   };
-  const archive = (operationId: string, of: string, path: z.ZodObject) =>
-    file(
-      operationId,
-      `Archive of ${of}`,
-      'A PMTiles archive, free and without a key: readers ask for ranges of it. `/v1/tiles/scan` and `/v1/tiles/daily` tell where archives are.',
-      { path },
-      [PMTILES_TYPE],
-    );
+  const archive = (operationId: string, of: string, path: z.ZodObject) => {
+    const about = 'A PMTiles archive, free and without a key: readers ask for ranges of it.';
+    const where = '`/v1/tiles/scan` and `/v1/tiles/daily` tell where archives are.';
+    return file(operationId, `Archive of ${of}`, `${about} ${where}`, { path }, [PMTILES_TYPE]);
+  };
+  const exp = text('Unix seconds until which the address is good.');
   const signed = {
     path: z.object({ job: text('Id of the job.') }),
-    query: z.object({
-      exp: text('Unix seconds until which the address is good.'),
-      sig: text('Signature of the address.'),
-    }),
+    query: z.object({ exp, sig: text('Signature of the address.') }),
   };
   return {
     '/v1/files/{job}': file(

@@ -617,7 +617,7 @@ test('what the server has refused for a day lies in the folder, and is reported'
   const records_root = root(t);
   const told: string[] = [];
   const refused = (_: unknown, error: unknown) => told.push(String(error));
-  const mailer = openMailer({ smtp_url: url, records_root, refused });
+  const mailer = openMailer({ smtp_url: url, records_root }, refused);
   await sendMail({ payload: { ...MAIL, failed: 29 } }, mailer, services);
   t.regex(told.join(), /not now/);
   t.deepEqual(added, []);
