@@ -113,4 +113,3 @@ function utf8Of(header: string): string {
     throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is not UTF-8', {}, { cause });
   }
 }
-

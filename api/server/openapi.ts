@@ -138,7 +138,9 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
   }
   Object.assign(paths, variant === CURRENT ? fileOperations(errors) : {});
   paths[variant.own_path] = { get: ownOperation(variant, errors) };
-  const tags = new Set(Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags = [] }) => tags)));
+  const tags = new Set(
+    Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags = [] }) => tags)),
+  );
   const headers = Object.entries({ ...COMMON_HEADERS, ...OTHER_HEADERS }).map(([name, description]) => {
     const type = INTEGER_HEADERS.test(name) ? ('integer' as const) : ('string' as const);
     return [name, { description, schema: { type } }] as const;
