@@ -39,7 +39,6 @@ export async function createBusiness(
   return business;
 }
 
-/** Every business, by name. */
 export async function listBusinesses(rows: Kysely<Database>): Promise<readonly Business[]> {
   return await rows.selectFrom('businesses').select(COLUMNS).orderBy('name').execute();
 }
@@ -109,7 +108,6 @@ export async function purgeBusiness(
   await recordAct(rows, now_ms, { act: 'business.purge', business_id: id, subject: name });
 }
 
-/** The plan of a business. */
 export async function readPlan(rows: Kysely<Database>, business_id: string): Promise<Tariff> {
   const plan = rows.selectFrom('plans').selectAll().where('business_id', '=', business_id);
   return tariffOf(await plan.executeTakeFirstOrThrow());

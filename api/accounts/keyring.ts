@@ -159,7 +159,6 @@ export function withoutSecrets(text: string): string {
   return text.replace(KEYS_WITHIN, '$1…').replace(SIGNATURES_WITHIN, '$1…');
 }
 
-/** SHA-256 of a key. */
 export function keyDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }

@@ -105,7 +105,6 @@ export async function setKeyCap(
   return true;
 }
 
-/** What may be shown of a key. */
 export function keyInfo(row: KeyRow, now_ms: number): KeyInfo {
   const { digest, scopes, rate_bucket, revoked_at, replaced_by, monthly_cap, ...shown } = row;
   return { ...shown, scopes: JSON.parse(scopes), status: statusOf(row, now_ms) };

@@ -9,10 +9,8 @@ import type { Database } from '../records/schema.ts';
 import type { Queue, Task } from '../records/tasks.ts';
 import { listMembers } from './members.ts';
 
-/** Name of the tasks that send mail. */
 export const MAIL_TASK = 'mail';
 
-/** A mail to one person. */
 const Mail = z.object({
   /** The same for each attempt to send this mail. */
   id: z.uuid(),
@@ -53,7 +51,6 @@ async function addMail(
   await queue.add(rows, { name: MAIL_TASK, group: mail.to, payload: mail, due_ms });
 }
 
-/** Sends mail. */
 export type Mailer = ReturnType<typeof openMailer>;
 
 /** Folder of mail that was not sent to a server. */

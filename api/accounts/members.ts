@@ -46,7 +46,6 @@ export async function removeMember(
   return true;
 }
 
-/** Members of a business, by address. */
 export async function listMembers(rows: Kysely<Database>, business_id: string): Promise<readonly Member[]> {
   return await rows
     .selectFrom('members')

@@ -2,7 +2,6 @@ import type { Insertable, Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../records/schema.ts';
 
-/** Features that a plan may name. */
 export const FEATURES = ['exports', 'real_time_delivery'] as const;
 
 const credits = z.int().nonnegative().nullable().default(null);
@@ -76,7 +75,6 @@ export function effectiveCap({
   return spend_cap === null ? monthly_limit : Math.min(monthly_limit, spend_cap);
 }
 
-/** The row of a plan. */
 export function planRow(plan: Tariff): Omit<Insertable<Database['plans']>, 'business_id'> {
   const { features, quotas } = plan;
   return { ...plan, features: JSON.stringify(features), quotas: JSON.stringify(quotas), cap: effectiveCap(plan) };

@@ -26,7 +26,6 @@ export interface Charge {
   readonly at_ms: number;
 }
 
-/** Stands for a cap where there is none. */
 const NO_CAP = sql.lit(Number.MAX_SAFE_INTEGER);
 
 /** Thrown inside a transaction by a charge that the ledger has already: all of the transaction was made before. */
@@ -49,7 +48,6 @@ export class Refused extends Error {
 const PERIOD_LENGTH = 'YYYY-MM'.length;
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
-/** Month of a charge, `YYYY-MM`, UTC. */
 export function periodOf(time_ms: number): string {
   return utcDate(time_ms).slice(0, PERIOD_LENGTH);
 }
@@ -149,7 +147,6 @@ export async function addEntry(rows: Transaction<Database>, { at_ms, ...entry }:
   await usageUpsert(rows, day).execute();
 }
 
-/** Credits that a business used in a month. */
 export async function usedInMonth(rows: Kysely<Database>, business_id: string, period: string): Promise<number> {
   const month = rows.selectFrom('periods').select('used').where('business_id', '=', business_id);
   return (await month.where('period', '=', period).executeTakeFirst())?.used ?? 0;
@@ -171,7 +168,6 @@ export async function usedByRotation(rows: Kysely<Database>, rate_bucket: string
 
 const SUMS = ['calls', 'count', 'credits'] as const;
 
-/** A parameter for each of some columns. */
 function params<Name extends string>(...names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, param<never>(name)])) as Record<Name, RawBuilder<never>>;
 }
@@ -223,7 +219,6 @@ function openingPeriod(db: Kysely<Database>, forKeyShare: RawBuilder<unknown>) {
     .onConflict((conflict) => conflict.doNothing());
 }
 
-/** Adds to the sums of a day. */
 function usageUpsert(
   db: Kysely<Database>,
   values: Insertable<Database['usage']> | Record<keyof Database['usage'], RawBuilder<never>>,

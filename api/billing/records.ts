@@ -48,7 +48,6 @@ const HEALTH_EVERY_MS = 1_000;
  */
 export type Records = Awaited<ReturnType<typeof recordsOver>>;
 
-/** Settings of the records besides their database. */
 export interface RecordsSettings {
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;

@@ -60,7 +60,6 @@ async function monthSums(
     .execute();
 }
 
-/** Every UTC day of a month up to an instant. */
 function daysSoFar(period: string, now_ms: number): readonly string[] {
   const today = utcDate(now_ms);
   const days: string[] = [];

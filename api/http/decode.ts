@@ -13,7 +13,6 @@ import { ApiError } from './errors.ts';
  */
 export type Parameter<Out> = z.ZodType<Out, string | undefined>;
 
-/** What the documentation says about a parameter. */
 interface Documented {
   readonly description?: string | undefined;
   readonly unit?: string | undefined;

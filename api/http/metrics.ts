@@ -23,7 +23,6 @@ const OUTCOMES = ['delivered', 'retried', 'dropped'] as const;
 const ERROR_CLASSES = ['http_status', 'timeout', 'connect', 'tls', 'dns', 'blocked'] as const;
 const CHANGES = ['opened', 'resolved', 'closed'] as const;
 
-/** What each count and duration is. */
 const HELP = {
   requests: 'Requests that this process answered, by route, method and status.',
   request: 'Time from the head of a request to the first byte of its answer.',

@@ -5,7 +5,6 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Answers above this size are compressed for clients that take gzip. */
 export const GZIP_FROM_BYTES = 1024;
 
-/** Names and values of headers. */
 export type Headers = Readonly<Record<string, string>>;
 
 /** Sets headers like `ctx.set`, which makes three lists of them and is measurable on answers with a dozen. */

@@ -54,7 +54,6 @@ async function readFigures(rows: Kysely<Database>) {
   };
 }
 
-/** What each gauge is. */
 const HELP = {
   build_info: 'Always 1: version of the service and of Node.js, and kind of its records.',
   ready: '1 while the part works as /readyz sees it, else 0.',

@@ -1,10 +1,35 @@
 import type { Caller } from '../accounts/keyring.ts';
-import { RATE_WINDOW_S, rateHeaders } from '../http/call-limits.ts';
+import { SELF_HOSTED } from '../accounts/plans.ts';
+import { countByAddress, RATE_WINDOW_S, rateHeaders } from '../http/call-limits.ts';
 import { ApiError } from '../http/errors.ts';
+import { isGone } from '../http/reply.ts';
+import { ANSWERS } from '../published/duckdb.ts';
 import { RecordsUnavailable } from '../records/errors.ts';
 import type { Services } from '../services.ts';
+import type { Endpoint } from './endpoint.ts';
 import { countOf } from './head.ts';
-import { type Context, type Middleware, type State, simulatedRate, type Variant } from './state.ts';
+import { type Context, CURRENT_VARIANT, type Middleware, type State, simulatedRate, type Variant } from './state.ts';
+
+/** Requests per minute of one address without a key. */
+export const GUEST_RATE_PER_MINUTE = 120;
+/** Answers without a key that are made at once: half of the statements that run at once, however many addresses ask. */
+export const GUESTS_AT_ONCE = ANSWERS.connections / 2;
+/** Requests without a key that may wait for their turn. */
+const GUESTS_WAITING = 256;
+const RETRY_GUEST_S = 5;
+
+/** In place of a caller with a key: nothing of it is in the records, and nothing is charged. */
+export const GUEST: Caller = {
+  business_id: 'guest',
+  key_id: 'guest',
+  rate_bucket: 'guest',
+  kind: 'live',
+  variant: 'current',
+  scopes: ['*'],
+  suspended: false,
+  key_cap: null,
+  plan: SELF_HOSTED,
+};
 
 const KEY_INVALID = 'the key is not valid';
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="hail"' } as const;
@@ -15,13 +40,20 @@ const DAY_S = 86_400;
 /**
  * Lets a call pass whose key is valid and within its rate. Throws `unauthorized`, or `too_many_failed_attempts` when the address or
  * the guessed key is locked. A charge counts its call in the key's total; calls without a charge are counted here.
+ * Without a key only calls of endpoints pass that the operator has `opened` (HAIL_VIEWER).
  */
 export function admit(
   { records, limits }: Pick<Services, 'records' | 'limits'>,
   others: readonly Variant[],
+  opened: readonly Endpoint[],
 ): Middleware {
+  const admitGuest = guests();
+  const isOpen = (method: string | undefined, path: string) =>
+    opened.some((one) => one.path === path && one.method === (method === 'HEAD' ? 'GET' : method));
   return async (ctx, next) => {
-    const { state } = ctx;
+    const { req, state } = ctx;
+    const is_guest = req.headers.authorization === undefined && state.variant === CURRENT_VARIANT;
+    if (is_guest && isOpen(req.method, state.path)) return await admitGuest(ctx, next);
     const { keyText, fault } = bearerOf(ctx);
     const caller = keyText === null || keyText.length > LONGEST_KEY ? null : await lookUp(records, keyText, state);
     if (caller === null) throw refusal(await limits.countFailure(state.address, keyText), fault);
@@ -59,7 +91,6 @@ function refusal(locked_ms: number, fault: string): ApiError {
   });
 }
 
-/** The refusal of an unknown key. */
 export function keyInvalid(options: ErrorOptions): ApiError {
   return new ApiError('unauthorized', KEY_INVALID, CHALLENGE, options);
 }
@@ -97,6 +128,49 @@ async function countToday(records: Services['records'], state: State, { business
   throw rateLimited(`${limit} requests on this UTC day`, rest_s, 'day');
 }
 
-function rateLimited(what: string, retry_after_s: number, reason: 'key' | 'day'): ApiError {
+function rateLimited(what: string, retry_after_s: number, reason: 'key' | 'day' | 'guest'): ApiError {
   return new ApiError('rate_limited', `more than ${what}`, { 'Retry-After': String(retry_after_s) }, { reason });
+}
+
+/** Admits calls without a key within a rate by address and in turns, so that callers with a key do not wait for them. */
+function guests(): Middleware {
+  const countCall = countByAddress();
+  const inTurn = turns();
+  return async (ctx, next) => {
+    const { state } = ctx;
+    const { headers, retry_after_s } = await countCall(state.address, GUEST_RATE_PER_MINUTE);
+    state.caller = GUEST;
+    state.rate_headers = headers;
+    const asked = `${GUEST_RATE_PER_MINUTE} requests without a key in ${RATE_WINDOW_S} seconds from this address`;
+    if (retry_after_s !== null) throw rateLimited(asked, retry_after_s, 'guest');
+    await inTurn(async () => {
+      if (!isGone(ctx)) await next();
+    });
+  };
+}
+
+/** Makes GUESTS_AT_ONCE answers at the same time, first come, first served. Throws ApiError overloaded when GUESTS_WAITING wait. */
+function turns(): (work: () => Promise<void>) => Promise<void> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    if (running < GUESTS_AT_ONCE) running += 1;
+    else {
+      if (waiting.length >= GUESTS_WAITING)
+        throw new ApiError(
+          'overloaded',
+          `too many requests without a key wait, at most ${GUESTS_WAITING} may`,
+          { 'Retry-After': String(RETRY_GUEST_S) },
+          { reason: 'guests' },
+        );
+      await new Promise<void>((resolve) => waiting.push(resolve)); // the call that ends passes its turn on
+    }
+    try {
+      await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
 }

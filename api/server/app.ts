@@ -6,7 +6,6 @@ import { admit } from './admit.ts';
 import { answerWhole, reportInterruptedAnswers, type Telemetry } from './answer.ts';
 import { callHandlers } from './call.ts';
 import type { Endpoint } from './endpoint.ts';
-import { guests } from './guests.ts';
 import { createContext, headLimits } from './head.ts';
 import type { PublicRoute } from './public.ts';
 import { endpointRouter, notFound, preflight, publicRouter, routes } from './router.ts';
@@ -27,7 +26,6 @@ export interface AppOptions {
   readonly telemetry: Telemetry;
 }
 
-/** A variant of the interface that is served together with the current one. */
 export interface OtherVariant {
   readonly endpoints: readonly Endpoint[];
   readonly variant: Variant;
@@ -56,7 +54,7 @@ export function createApp(options: AppOptions): Koa<State, object> {
   app.use(headLimits);
   app.use(preflight([publicRoutes, ...served.map(({ router }) => router)]));
   app.use(routes(publicRoutes));
-  app.use(guests(guestEndpoints, admit(services, otherVariants)));
+  app.use(admit(services, otherVariants, guestEndpoints));
   app.use((ctx, next) => routesOf.get(ctx.state.variant)?.(ctx, next));
   app.use(notFound);
 

@@ -18,10 +18,10 @@ import {
 import { type Edition, NOTHING_PUBLISHED } from '../published/catalog.ts';
 import type { Writer } from '../records/database.ts';
 import type { Services } from '../services.ts';
+import { GUEST } from './admit.ts';
 import type { Telemetry } from './answer.ts';
 import { type JsonObject, readBody } from './body.ts';
 import type { Answer, Endpoint, ReadEndpoint, ReadPlan, WriteEndpoint } from './endpoint.ts';
-import { GUEST } from './guests.ts';
 import { idempotency } from './idempotency.ts';
 import { type CallHandler, type CallState, type Context, simulatedRate } from './state.ts';
 import { type Input, parseQuery, type QueryText, validator } from './validate.ts';
@@ -59,7 +59,6 @@ export function callHandlers(
   };
 }
 
-/** Typed input of a call with a query; throws where it does not fit. */
 type InputOf = (query: QueryText) => Input;
 
 /** Lets those through whose key and plan open the endpoint: kind of key, then scope, then feature. */
@@ -78,7 +77,6 @@ function hasScope(scopes: readonly string[], scope: string): boolean {
   return scopes.includes(scope) || scopes.includes('*') || scopes.includes(`${scope.slice(0, scope.indexOf(':'))}:*`);
 }
 
-/** Media types with and without their parameters. */
 const acceptable = (...types: readonly string[]) => [...types, ...types.map(mediaType)];
 
 /** Throws `not_acceptable` when an Accept header rules out every one of some types. */
@@ -116,7 +114,6 @@ async function refuseOverCap({ records }: Services, price: Price | null, { calle
   if (exceeded !== null) throw spendCapExceeded(exceeded, now_ms);
 }
 
-/** Ledger row of a call. */
 function chargeOf({ caller, now_ms, request_id }: CallState, { operation, credits, count }: Price): Charge {
   const { business_id, key_id } = caller;
   return { business_id, key_id, operation, credits, count, at_ms: now_ms, request_id };

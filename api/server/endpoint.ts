@@ -22,7 +22,6 @@ export interface HandlerInput<Params, Query, Body> {
   readonly services: Services;
 }
 
-/** Input of a simulated answer and its envelope. */
 export type SimulatedInput<Params = unknown, Query = unknown, Body = unknown> = Pick<
   HandlerInput<Params, Query, Body>,
   'params' | 'query' | 'body' | 'request_id' | 'now_ms'
@@ -32,7 +31,6 @@ export type SimulatedInput<Params = unknown, Query = unknown, Body = unknown> = 
 export interface ReadInput<Params, Query, Body, P extends ReadPlan> extends HandlerInput<Params, Query, Body> {
   /** Published data, pinned for the request; empty where the endpoint reads none. */
   readonly edition: Edition;
-  /** The endpoint's read plan. */
   readonly plan: P;
 }
 
@@ -75,11 +73,9 @@ export type Typed<S extends Schema> = S extends z.ZodType ? z.infer<S> : null;
 
 interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends z.ZodType> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Variant of the interface that it belongs to. */
   readonly variant: Caller['variant'];
   /** With `{name}` for path parameters, such as `/v1/storms/{track_id}`. */
   readonly path: string;
-  /** Group in the documentation. */
   readonly group: string;
   readonly summary: string;
   readonly description: string;
@@ -87,7 +83,6 @@ interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends
   readonly scope: string | null;
   /** Feature the plan needs; null: none. */
   readonly feature: string | null;
-  /** Test keys may call it. */
   readonly test_key: boolean;
   readonly params: P;
   readonly query: Q;
@@ -169,7 +164,6 @@ export interface WriteEndpoint<
   readonly committed: (services: Services) => void;
 }
 
-/** Any endpoint, for the router and the description. */
 export type Endpoint = ReadEndpoint | WriteEndpoint;
 
 /** The types that an endpoint was declared with. For the compiler alone: no value has them. */
@@ -192,7 +186,6 @@ export function readEndpoint<
   return { kind: 'read', ...READ_DEFAULTS, ...endpoint } as unknown as ReadEndpoint;
 }
 
-/** Declares an endpoint that writes. */
 export function writeEndpoint<
   R extends z.ZodType,
   P extends Schema = null,

@@ -43,15 +43,13 @@ interface ClientError extends Error {
   readonly bytesParsed?: number;
 }
 
-/** Stops a server: it takes no more connections, and ends those that it has with the answer under way or the next one. */
-export type StopServing = (longest_ms: number) => Promise<void>;
-
 /**
  * Has the requests of a server answered by an application, at most 200 connections at once from an address that is no trusted
  * proxy. What Node cannot read is refused by the application too, in the shape of every other error, and its connection closed; a
- * connection that has sent nothing is closed without an answer. Connections left `longest_ms` after the stop are cut.
+ * connection that has sent nothing is closed without an answer. The function that it returns stops the server: it takes no more
+ * connections, ends those that it has with the answer under way or the next one, and cuts those that are left after `longest_ms`.
  */
-export function serveApp(server: Server, app: Koa, trusted: BlockList | null): StopServing {
+export function serveApp(server: Server, app: Koa, trusted: BlockList | null) {
   const handle = app.callback();
   /** The last answer that was begun on each connection, until it is out. */
   const connections = new Map<Socket, ServerResponse | null>();
@@ -122,7 +120,7 @@ export function serveApp(server: Server, app: Koa, trusted: BlockList | null): S
     } else current.once('close', () => socket.destroySoon());
   });
 
-  return async (longest_ms) => {
+  return async (longest_ms: number): Promise<void> => {
     isStopping = true;
     for (const response of connections.values()) if (response !== null) response.shouldKeepAlive = false;
     await listenQueueIsEmpty(server, longest_ms);

@@ -17,7 +17,6 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Refusals that are kept under their key: the same request would be refused again. */
 const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
 
-/** Query and body of a call. */
 interface Request {
   readonly query: QueryText;
   readonly body: JsonObject | null;
@@ -31,7 +30,6 @@ interface Request {
 export function idempotency({ records, secrets }: Pick<Services, 'records' | 'secrets'>, telemetry: Telemetry) {
   const inFlight = new Set<string>();
 
-  /** Keeps a refusal that would come again. */
   const keepRefusal = async (call: KeyedCall, error: ApiError, state: State): Promise<void> => {
     if (!KEPT_REFUSALS.includes(error.status)) return;
     try {

@@ -47,7 +47,6 @@ export function describeEvent(
   return { type, when, body: body.extend({ event, data: marked }), example };
 }
 
-/** The events of the current variant. */
 export const CURRENT_EVENTS: readonly DescribedEvent[] = EVENT_TYPES.map((type) =>
   describeEvent(type, EVENTS[type], EventBody, EVENT_DATA[type], {
     id: 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',

@@ -34,14 +34,12 @@ interface DocumentOptions {
 
 /** What a description says of a variant in addition to its endpoints. */
 export interface DescribedVariant {
-  /** Body of an error. */
   readonly error: {
     readonly schema: z.ZodType;
     readonly example: (code: ErrorCode, message: string) => unknown;
   };
   readonly title: string;
   readonly introduction: string;
-  /** Path of the description. */
   readonly own_path: string;
   readonly keys: string;
   /** Its test keys open every endpoint. */
@@ -111,7 +109,6 @@ const CURRENT: DescribedVariant = {
   events: CURRENT_EVENTS,
 };
 
-/** Error codes of every endpoint. */
 const EVERYWHERE = [
   'invalid_parameter',
   'bad_request',
@@ -321,7 +318,6 @@ function errorCodes(endpoint: Endpoint, is_billed: boolean): readonly ErrorCode[
   ];
 }
 
-/** The operation that answers with the description. */
 function ownOperation({ own_path }: DescribedVariant, errors: ErrorResponses): ZodOpenApiOperationObject {
   const headers = headersOf('ETag');
   const content = { 'application/json': { schema: { type: 'object' as const } } };
@@ -339,7 +335,6 @@ function ownOperation({ own_path }: DescribedVariant, errors: ErrorResponses): Z
   };
 }
 
-/** Members of an operation that needs no key and is free. */
 const WITHOUT_KEY = {
   security: [],
   'x-scope': null,
@@ -349,7 +344,6 @@ const WITHOUT_KEY = {
   'x-credits-per': 'call',
   'x-operation': null,
 };
-/** Error codes of every operation without a key. */
 const ANYWHERE = ['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large'] as const;
 
 const RANGE_HEADERS = z.object({

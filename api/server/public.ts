@@ -8,8 +8,6 @@ import type { Middleware } from './state.ts';
 export interface PublicRoute {
   /** Path of the router; `/tiles{/*rest}` is `/tiles` and every path below it. */
   readonly path: string;
-  /** GET when left out; HEAD goes with it. */
-  readonly methods?: readonly string[];
   readonly handler: Middleware;
 }
 
@@ -19,22 +17,13 @@ const zip = promisify(gzip);
 export function serveDocument(type: string, content: string | Buffer, headers: Headers = {}): Middleware {
   const plain = Buffer.from(content);
   let zipped: Promise<Buffer> | null = null;
-  const tag = `W/"${hash('sha256', plain, 'base64url').slice(0, 27)}"`;
-  const common = {
-    'Content-Type': type,
-    'Cache-Control': 'public, max-age=60',
-    ETag: tag,
-    Vary: 'Accept-Encoding',
-    ...headers,
-  };
+  const ETag = `W/"${hash('sha256', plain, 'base64url').slice(0, 27)}"`;
+  const common = { 'Content-Type': type, 'Cache-Control': 'public, max-age=60', Vary: 'Accept-Encoding', ...headers };
   return async (ctx) => {
     const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = ctx.req.headers;
-    ctx.set(common);
-    if (namesTag(ifNoneMatch, tag, 'weakly')) {
-      ctx.status = 304;
-      return;
-    }
-    ctx.status = 200;
+    ctx.set({ ETag, ...common });
+    ctx.status = namesTag(ifNoneMatch, ETag, 'weakly') ? 304 : 200;
+    if (ctx.status === 304) return;
     ctx.body = plain;
     if (!acceptsGzip(acceptEncoding)) return;
     zipped ??= zip(plain, { level: 9 });

@@ -15,11 +15,10 @@ const PREFLIGHT_HEADERS = {
   'Cache-Control': `private, max-age=${PREFLIGHT_S}`,
 };
 
-/** Router of the routes that need no key. */
 export function publicRouter(routes: readonly PublicRoute[]): Router<State> {
   const router = strictRouter();
-  for (const { path, methods = ['GET'], handler } of routes)
-    router.register(path, [...methods], handler as never, { name: path.replace('{/*rest}', '/') });
+  for (const { path, handler } of routes)
+    router.register(path, ['GET'], handler as never, { name: path.replace('{/*rest}', '/') });
   return router;
 }
 
@@ -68,10 +67,10 @@ function finderOf({ stack }: Router<State>): (path: string) => readonly Layer[] 
 }
 
 /**
- * Runs the route of a call; refuses with 405 when the path has routes for other methods only, unless `others` may have one. Not
- * `router.routes()`, which composes the middleware of a route anew for each call, a tenth of the time of a repeated read.
+ * Runs the route of a call; refuses with 405 when the path has routes for other methods only. Not `router.routes()`, which composes
+ * the middleware of a route anew for each call, a tenth of the time of a repeated read.
  */
-export function routes(router: Router<State>, others: 'refuse' | 'pass' = 'refuse'): Middleware {
+export function routes(router: Router<State>): Middleware {
   const find = finderOf(router);
   return (ctx, next) => {
     const { path } = ctx.state;
@@ -79,11 +78,12 @@ export function routes(router: Router<State>, others: 'refuse' | 'pass' = 'refus
     const layer = layers.find(({ methods }) => methods.includes(ctx.req.method as string));
     if (layer !== undefined) {
       ctx.routerName = layer.name ?? '';
-      ctx.captures = layer.captures(path);
+      if (layer.path instanceof RegExp) ctx.captures = layer.captures(path);
       return (layer.stack[0] as unknown as (ctx: Context) => Promise<void>)(ctx);
     }
-    if (layers.length === 0 || others === 'pass') return next();
-    throw noRouteError(ctx.method, allowHeader(layers.flatMap(({ methods }) => methods)));
+    if (layers.length === 0) return next();
+    const Allow = allowHeader(layers);
+    throw new ApiError('method_not_allowed', `${ctx.method} is not served here, expected ${Allow}`, { Allow });
   };
 }
 
@@ -93,7 +93,7 @@ export function preflight(routers: readonly Router<State>[]): Middleware {
   return (ctx, next) => {
     if (ctx.method !== 'OPTIONS') return next();
     const layers = finders.map((find) => find(ctx.state.path)).find(({ length }) => length > 0) ?? [];
-    const methods = allowHeader(layers.flatMap((layer) => layer.methods));
+    const methods = allowHeader(layers);
     ctx.set({ Allow: methods, 'Access-Control-Allow-Methods': methods, ...PREFLIGHT_HEADERS });
     ctx.status = 204;
     return undefined;
@@ -101,19 +101,14 @@ export function preflight(routers: readonly Router<State>[]): Middleware {
 }
 
 /** Refuses a path that no route has. */
-export const notFound: Middleware = (ctx) => {
-  throw noRouteError(ctx.method, null);
+export const notFound: Middleware = () => {
+  throw new ApiError('not_found', 'there is nothing at this path');
 };
 
-/** Value of the header Allow of a path that takes some methods. */
-export function allowHeader(methods: readonly string[]): string {
+/** Value of the header Allow of a path with some routes. */
+function allowHeader(layers: readonly Layer[]): string {
+  const methods = layers.flatMap((layer) => layer.methods);
   return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
     .filter((method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method))
     .join(', ');
-}
-
-/** Refusal of an unknown path or method; `allow`: methods of the path, null for an unknown path. */
-export function noRouteError(method: string, allow: string | null): ApiError {
-  if (allow === null) return new ApiError('not_found', 'there is nothing at this path');
-  return new ApiError('method_not_allowed', `${method} is not served here, expected ${allow}`, { Allow: allow });
 }

@@ -79,9 +79,9 @@ export function validator({ path, variant, params, query, body }: Endpoint): Val
       if (field !== null)
         throw invalid(`${shown(pointerOf(field.path))}: is not a field of this request${meantName(field)}`);
     }
-    const given = Object.fromEntries(names.map((name, at) => [name, captures[at]]));
+    const named = () => Object.fromEntries(names.map((name, at) => [name, captures[at]]));
     return {
-      params: params && checked(params, given, 'invalid_parameter', parameterMessage),
+      params: params && checked(params, named(), 'invalid_parameter', parameterMessage),
       query:
         query && checked(query, asked, 'invalid_parameter', (issue) => parameterMessage(issue) + hint(issue, asked)),
       body: body && checkedBody(body, sent),

@@ -18,7 +18,7 @@ import {
   WARN_AFTER,
   WINDOW_MS,
 } from '../../api/rules/webhook-retry.ts';
-import { GUEST_RATE_PER_MINUTE } from '../../api/server/guests.ts';
+import { GUEST_RATE_PER_MINUTE } from '../../api/server/admit.ts';
 import { describeApi, operationId } from '../../api/server/openapi.ts';
 import { ATTEMPTS_KEPT } from '../../api/webhooks/attempts.ts';
 import { ATTEMPT_MS, CONNECT_MS } from '../../api/webhooks/client.ts';

@@ -520,6 +520,31 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
       if (name !== 'Idempotent-Replay') t.true(headers.has(name), `${name} is described`);
   });
 
+  if (title !== 'GET /v1/openapi.json')
+    test(`${title} says in X-Credits-Charged what was charged, however it is answered`, async (t) => {
+      const { request, key, used } = await newCaller(operationOf(title));
+      const once: Record<string, string> = title.startsWith('GET') ? {} : { 'Idempotency-Key': 'once' };
+      const unknown = `${request.target}${request.target.includes('?') ? '&' : '?'}qqqqqqqqqqqq=1`;
+      const ask = async (change: Partial<DescribedRequest>, headers = once) => {
+        const before = await used();
+        const answer = await send({ ...request, ...change }, key, headers);
+        await answer.arrayBuffer();
+        const charged = (await used()) - before;
+        const what = `${answer.status} to ${JSON.stringify([change, headers])}`;
+        t.is(answer.headers.get('X-Credits-Charged'), String(charged), what);
+        if (answer.headers.has('Idempotent-Replay') || answer.status >= 400) t.is(charged, 0, what);
+        if (answer.status === 304) t.is(charged, credits, what);
+        return answer.headers.get('ETag');
+      };
+      const tag = await ask({});
+      await ask({});
+      await ask({ target: unknown }, {});
+      await ask({}, { Accept: 'image/png' });
+      for (const target of title.startsWith('GET') ? [request.target, unknown] : []) await ask({ method: 'HEAD', target });
+      for (const given of tag === null ? [] : [tag, '*']) await ask({}, { 'If-None-Match': given });
+      for (const method of ['OPTIONS', 'PROPFIND']) await ask({ method }, {});
+    });
+
   if (title.startsWith('GET'))
     test(`${title} answers HEAD as it answers GET, without the body, for the same price`, async (t) => {
       const { key, used, request } = await newCaller(operationOf(title));

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { getHealth } from '../../../api/routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../../../api/routes/index.ts';
-import { GUEST_RATE_PER_MINUTE, GUESTS_AT_ONCE } from '../../../api/server/guests.ts';
+import { GUEST_RATE_PER_MINUTE, GUESTS_AT_ONCE } from '../../../api/server/admit.ts';
 import { startService } from '../../support/service/service.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../../support/service/whole-service.ts';
 
