@@ -112,21 +112,24 @@ testKeys('ten failures lock the guessed key, and its real text is served all the
   t.is(await outcome(await call(FREE)), '200');
 });
 
-testKeys('twenty requests with anything else for a key lock the address, and a valid key is served all the same', async (t) => {
-  const { url, call } = t.context;
-  const forms = [['Basic eDp5'], ['nonsense'], ['Bearer'], [''], ['Bearer x', 'Bearer y']];
-  const ask = (lines: readonly string[]) => {
-    const headers = lines.map((line) => `Authorization: ${line}\r\n`).join('');
-    return sendRaw(url, `GET ${FREE} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
-  };
-  for (let n = 0; n < 20; n++) t.is((await ask(forms[n % forms.length] ?? [])).status, 401);
-  for (const lines of forms) {
-    const locked = await ask(lines);
-    t.deepEqual([locked.status, locked.headers.get('retry-after')], [429, '300']);
-    t.is((JSON.parse(locked.body) as { error: string }).error, 'too_many_failed_attempts');
-  }
-  t.is(await outcome(await call(FREE)), '200');
-});
+testKeys(
+  'twenty requests with anything else for a key lock the address, and a valid key is served all the same',
+  async (t) => {
+    const { url, call } = t.context;
+    const forms = [['Basic eDp5'], ['nonsense'], ['Bearer'], [''], ['Bearer x', 'Bearer y']];
+    const ask = (lines: readonly string[]) => {
+      const headers = lines.map((line) => `Authorization: ${line}\r\n`).join('');
+      return sendRaw(url, `GET ${FREE} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
+    };
+    for (let n = 0; n < 20; n++) t.is((await ask(forms[n % forms.length] ?? [])).status, 401);
+    for (const lines of forms) {
+      const locked = await ask(lines);
+      t.deepEqual([locked.status, locked.headers.get('retry-after')], [429, '300']);
+      t.is((JSON.parse(locked.body) as { error: string }).error, 'too_many_failed_attempts');
+    }
+    t.is(await outcome(await call(FREE)), '200');
+  },
+);
 
 testKeys('requests without a header lock nobody out', async (t) => {
   for (let n = 0; n < 25; n++) t.is(await outcome(await t.context.call(FREE, { key: null })), '401 unauthorized');

@@ -540,7 +540,8 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
       await ask({});
       await ask({ target: unknown }, {});
       await ask({}, { Accept: 'image/png' });
-      for (const target of title.startsWith('GET') ? [request.target, unknown] : []) await ask({ method: 'HEAD', target });
+      for (const target of title.startsWith('GET') ? [request.target, unknown] : [])
+        await ask({ method: 'HEAD', target });
       for (const given of tag === null ? [] : [tag, '*']) await ask({}, { 'If-None-Match': given });
       for (const method of ['OPTIONS', 'PROPFIND']) await ask({ method }, {});
     });
