@@ -124,7 +124,8 @@ testKeys(
     for (let n = 0; n < 20; n++) t.is((await ask(forms[n % forms.length] ?? [])).status, 401);
     for (const lines of forms) {
       const locked = await ask(lines);
-      t.deepEqual([locked.status, locked.headers.get('retry-after')], [429, '300']);
+      t.is(locked.status, 429, lines.join());
+      t.true(Number(locked.headers.get('retry-after')) > 250);
       t.is((JSON.parse(locked.body) as { error: string }).error, 'too_many_failed_attempts');
     }
     t.is(await outcome(await call(FREE)), '200');
