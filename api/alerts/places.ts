@@ -64,17 +64,16 @@ export async function lockPlaces(
     rows.selectFrom(table).select('business_id').where('id', 'in', ids);
   const businesses = await rows
     .selectFrom('businesses')
-    .select(['id', 'status'])
-    .where(({ or, eb }) => or([eb('id', 'in', ownersIn('areas')), eb('id', 'in', ownersIn('subscriptions'))]))
-    .orderBy('id')
+    .innerJoin('plans', 'plans.business_id', 'businesses.id')
+    .select(['businesses.id', 'status', 'features'])
+    .where(({ or, eb }) =>
+      or((['areas', 'subscriptions'] as const).map((table) => eb('businesses.id', 'in', ownersIn(table)))),
+    )
+    .orderBy('businesses.id')
     .modifyEnd(forKeyShare)
     .execute();
-  if (businesses.length === 0) return new Map();
-  const business_ids = businesses.map(({ id }) => id);
-  const plans = rows.selectFrom('plans').select(['business_id', 'features']).where('business_id', 'in', business_ids);
-  const features = new Map((await plans.execute()).map((plan) => [plan.business_id, JSON.parse(plan.features)]));
   const has_real_time = new Map(
-    businesses.map(({ id, status }) => [id, status === 'active' && features.get(id)?.includes(REAL_TIME)]),
+    businesses.map(({ id, status, features }) => [id, status === 'active' && JSON.parse(features).includes(REAL_TIME)]),
   );
   const areas = rows.selectFrom('areas').select(AREA_COLUMNS).where('id', 'in', ids).orderBy('id');
   const areaRows = await areas.modifyEnd(forUpdate).execute();
@@ -105,7 +104,6 @@ async function anyHailRule(rows: Kysely<Database>) {
 
 /** Rings of polygon areas as they were submitted, up to 20,000 positions each, by id of the area. */
 export async function areaRings(rows: Kysely<Database>, ids: readonly string[]): Promise<ReadonlyMap<string, Ring>> {
-  if (ids.length === 0) return new Map();
   const found = await rows
     .selectFrom('areas')
     .leftJoin('area_rings', 'area_rings.area_id', 'areas.id')

@@ -9,13 +9,12 @@ import type { ScanDetections } from '../queries/scan-detections.ts';
 import type { Store } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
 import { isAnyHail, ownerOf } from '../rules/any-hail.ts';
-import { type Episode, nextStep } from '../rules/episodes.ts';
+import { CLEAR_AFTER_MS, type Episode, nextStep } from '../rules/episodes.ts';
 import { ringTree } from '../rules/ring-tree.ts';
 import { rounded } from '../rules/rounded.ts';
 import { enqueueAlertEvent } from '../webhooks/alert-events.ts';
 import { type EventTaker, type Outbox, webhooksOf } from '../webhooks/events.ts';
 import { type Alert, type AlertStep, FORMATS } from '../webhooks/formats.ts';
-import { changeAlert, lockAlerts } from './alerts.ts';
 import { isOver, matchScan } from './match.ts';
 import { areaRings, boxOf, centreOf, type LockedPlace, lockPlaces } from './places.ts';
 
@@ -34,30 +33,20 @@ export interface AlertScan {
   readonly coverage: ScanCoverage | null;
 }
 
-/** Places as they were before the transaction, and the largest detection of each that the scan hits, by id. */
-export interface Hits {
-  readonly versions: ReadonlyMap<string, number>;
-  readonly found: ReadonlyMap<string, number>;
-}
-
-/** Parts of the service that raising alerts needs. */
-interface RaiseParts extends Outbox {
-  readonly store: Pick<Store, 'forUpdate' | 'forKeyShare'>;
-}
-
 /** How many alerts a scan changed. */
 export const NOTHING_RAISED = { opened: 0, resolved: 0, closed: 0 };
 
 /**
  * Opens, updates, resolves and closes the alerts of some places as a scan requires, and writes their events. Every decision
  * follows from rows that the transaction has locked, so a repetition by another process or after a crash changes nothing. Rows are
- * locked table by table, within a table by id. Events are written in the order of `place_ids`.
+ * locked table by table, within a table by id. Events are written in the order of `place_ids`. `versions`: of the places before the
+ * transaction; `found`: the largest detection of each that the scan hits, by id.
  */
 export async function raiseAlerts(
   rows: Transaction<Database>,
-  parts: RaiseParts,
+  parts: Outbox & { readonly store: Pick<Store, 'forKeyShare'> },
   scan: AlertScan,
-  { versions, found }: Hits,
+  { versions, found }: Readonly<Record<'versions' | 'found', ReadonlyMap<string, number>>>,
   place_ids: readonly string[],
   now_ms: number,
 ): Promise<typeof NOTHING_RAISED> {
@@ -147,6 +136,33 @@ export async function raiseAlerts(
       await enqueueAlertEvent(rows, parts, each, alert, step, { own, webhooks: ofBusiness }, now_ms);
     }
   }
+}
+
+/** Locks the alerts of locations that a scan may belong to: open ones, and those that were resolved around it. */
+async function lockAlerts(
+  rows: Transaction<Database>,
+  { forUpdate }: Pick<Store, 'forUpdate'>,
+  location_ids: readonly string[],
+  scan_ms: number,
+): Promise<ReadonlyMap<string, readonly Alert[]>> {
+  const found = await rows
+    .selectFrom('alerts')
+    .selectAll()
+    .where('location_id', 'in', location_ids)
+    .where(({ or, and, eb }) =>
+      or([
+        eb('open_location', 'is not', null),
+        and([eb('status', '=', 'resolved'), eb('resolved_at', '>', instant(scan_ms - CLEAR_AFTER_MS))]),
+      ]),
+    )
+    .orderBy('id')
+    .modifyEnd(forUpdate)
+    .execute();
+  return Map.groupBy(found, ({ location_id }) => location_id);
+}
+
+async function changeAlert(rows: Transaction<Database>, id: string, change: Partial<Alert>): Promise<void> {
+  await rows.updateTable('alerts').set(change).where('id', '=', id).execute();
 }
 
 /** False when the place was changed since the last hail of its open alert, and would not raise that alert now. */

@@ -1,10 +1,11 @@
-import type { Selectable } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
 import type { Writer } from '../records/database.ts';
 import { countOwn, deleteOwn, type OwnList, ownRow, rememberDeleted } from '../records/own-rows.ts';
 import { forgetScores } from '../records/risk-scores.ts';
 import type { Database } from '../records/schema.ts';
+import type { Alert } from '../webhooks/formats.ts';
 import { deleteMessages } from '../webhooks/messages.ts';
 import { closeAlerts, setReceiverStatus } from '../webhooks/receivers.ts';
 
@@ -96,4 +97,22 @@ export async function deleteSubscription(writer: Writer, id: string): Promise<bo
   await deleteMessages(rows, id);
   await forgetScores(rows, [id]);
   return true;
+}
+
+/** The last alerts of a subscription or area, newest first. */
+export async function recentAlerts(
+  rows: Kysely<Database>,
+  business_id: string,
+  location_id: string,
+  limit: number,
+): Promise<readonly Alert[]> {
+  return await rows
+    .selectFrom('alerts')
+    .selectAll()
+    .where('location_id', '=', location_id)
+    .where('business_id', '=', business_id)
+    .orderBy('triggered_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
 }

@@ -1,37 +1,26 @@
+import type { Kysely, Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
-import type { Provenance } from '../../schemas/provenance.ts';
-import { scanId, scanTime, stormDate } from '../../schemas/time.ts';
-import type { Records } from '../billing/records.ts';
-import type { Meter } from '../http/metrics.ts';
+import { instant, scanId, scanTime, stormDate } from '../../schemas/time.ts';
 import type { Catalog, Edition } from '../published/catalog.ts';
-import type { Engine } from '../published/duckdb.ts';
-import type { Live } from '../published/live.ts';
 import { readScanCoverage, type ScanCoverage } from '../queries/scan-coverage.ts';
 import { liveDetections, readDetections } from '../queries/scan-detections.ts';
 import { LockNotGiven } from '../records/errors.ts';
-import type { Queue } from '../records/tasks.ts';
+import type { Database } from '../records/schema.ts';
 import { CLEAR_AFTER_MS, LATE_AFTER_MS } from '../rules/episodes.ts';
 import type { Services } from '../services.ts';
+import type { Alert } from '../webhooks/formats.ts';
 import { MESSAGE_TASK } from '../webhooks/messages.ts';
-import { markMatched, matchedScans, openAlerts } from './alerts.ts';
 import { matchScan } from './match.ts';
 import { areaRings, type WatchedPlace, watchedPlaces } from './places.ts';
 import { type AlertScan, NOTHING_RAISED, raiseAlerts } from './raise.ts';
 
 /** Parts of the service that the watch needs. */
-export interface WatchParts {
+export interface WatchParts
+  extends Pick<Services, 'live' | 'engine' | 'records' | 'queue' | 'storm_day_start_hour' | 'now' | 'meter'> {
   readonly catalog: Pick<Catalog, 'afterEdition'>;
-  readonly live: Live;
-  readonly engine: Engine;
-  readonly records: Pick<Records, 'reader' | 'store' | 'transaction'>;
-  readonly queue: Pick<Queue, 'add' | 'wake'>;
-  readonly storm_day_start_hour: number;
   /** Reads the radar coverage of a scan from its archive; null: not known. */
   readonly coverage: (edition: Edition, archive: string) => Promise<ScanCoverage | null>;
-  /** Data clock, epoch milliseconds. */
-  readonly now: () => number;
-  readonly meter: Pick<Meter, 'matched'>;
   readonly log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 }
 
@@ -43,14 +32,6 @@ export function watchPartsOf(services: Services, log: Logger): WatchParts {
 const CATCH_UP_MS = 24 * 3_600_000;
 /** Subscriptions and areas of one transaction: other writers of a SQLite file wait for a fraction of a second. */
 const PLACES_PER_TRANSACTION = 200;
-/** A published scan, with the fields of its manifest that alerts need. */
-interface ListedScan {
-  readonly scan_id: string;
-  readonly date: string;
-  readonly data_source: Provenance;
-  /** Archive of its tiles, relative to the data root; null: none is listed. */
-  readonly archive: string | null;
-}
 
 /**
  * Matches every published scan with the subscriptions and areas, once, and raises and resolves alerts. Its state is in the records
@@ -78,8 +59,9 @@ export function createWatch(
     if (newest_ms === null || edition.live === null) return;
     const window_ms = Math.max(scanTime(edition.live.first_scan), newest_ms - LATE_AFTER_MS);
     const seen_ms = (await openAlerts(records.reader)).map(({ last_seen_at }) => Date.parse(last_seen_at));
+    const oldest_ms = seen_ms.reduce((least_ms, ms) => Math.min(least_ms, ms), window_ms);
     /** Time of the first scan that matters: start of the live window, or the oldest last hail of the open alerts. */
-    const from_ms = Math.min(window_ms, Math.max(Math.min(...seen_ms), newest_ms - CATCH_UP_MS));
+    const from_ms = Math.min(window_ms, Math.max(oldest_ms, newest_ms - CATCH_UP_MS));
     const matched = await matchedScans(records.reader, scanId(from_ms));
     const [first = '', last = ''] = [from_ms, newest_ms].map((ms) => stormDate(ms, parts.storm_day_start_hour));
     const scans = await scansOf(edition, edition.datesBetween(first, last), scanId(from_ms));
@@ -133,7 +115,9 @@ export function createWatch(
     for (const { location_id, last_seen_at } of await openAlerts(records.reader))
       if (!versions.has(location_id) || Date.parse(last_seen_at) + CLEAR_AFTER_MS <= scan_ms)
         concerned.add(location_id);
-    const ids = realTimeFirst(concerned, places);
+    const real_time = new Set(places.filter((place) => place.real_time).map(({ id }) => id));
+    // Real-time polygons first, as the plans promise.
+    const ids = [...concerned].sort((a, b) => Number(real_time.has(b)) - Number(real_time.has(a)) || (a < b ? -1 : 1));
     const scan: AlertScan = { ...known, coverage: ids.length === 0 ? null : await coverage() };
     const count = { ...NOTHING_RAISED };
     for (let from = 0; from === 0 || from < ids.length; from += PLACES_PER_TRANSACTION) {
@@ -158,8 +142,40 @@ export function createWatch(
   }
 }
 
-/** Scans of some dates from one of them on, oldest first. */
-async function scansOf(edition: Edition, dates: readonly string[], first: string): Promise<readonly ListedScan[]> {
+/** Every open alert, with the fields that decide which scans matter to it. */
+async function openAlerts(rows: Kysely<Database>): Promise<readonly Pick<Alert, 'location_id' | 'last_seen_at'>[]> {
+  const alerts = rows.selectFrom('alerts').select(['location_id', 'last_seen_at']);
+  return await alerts.where('open_location', 'is not', null).execute();
+}
+
+/** Ids of the matched scans from `first` on. */
+async function matchedScans(rows: Kysely<Database>, first: string): Promise<ReadonlySet<string>> {
+  const found = await rows.selectFrom('matched_scans').select('scan_id').where('scan_id', '>=', first).execute();
+  return new Set(found.map(({ scan_id }) => scan_id));
+}
+
+/**
+ * Marks a scan as matched, and deletes the marks of scans before `forget_before`. False when another process has: where that is in a
+ * transaction that has not ended, this waits for its end.
+ */
+async function markMatched(
+  rows: Transaction<Database>,
+  scan_id: string,
+  now_ms: number,
+  forget_before: string,
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await rows
+    .insertInto('matched_scans')
+    .values({ scan_id, at: instant(now_ms) })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows === 0n) return false;
+  await rows.deleteFrom('matched_scans').where('scan_id', '<', forget_before).execute();
+  return true;
+}
+
+/** Scans of some dates from one of them on, oldest first. `archive`: of its tiles, relative to the data root; null: none is listed. */
+async function scansOf(edition: Edition, dates: readonly string[], first: string) {
   const manifests = await Promise.all(dates.map((date) => edition.manifest(date)));
   return manifests
     .flatMap((manifest) => {
@@ -173,10 +189,4 @@ async function scansOf(edition: Edition, dates: readonly string[], first: string
         .map(({ scan_id }) => ({ scan_id, date, data_source, archive: archives.get(scan_id) ?? null }));
     })
     .sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1));
-}
-
-/** Ids in their order, real-time polygons first, as the plans promise. */
-function realTimeFirst(ids: ReadonlySet<string>, places: readonly WatchedPlace[]): readonly string[] {
-  const real_time = new Set(places.filter((place) => place.real_time).map(({ id }) => id));
-  return [...ids].sort((a, b) => Number(real_time.has(b)) - Number(real_time.has(a)) || (a < b ? -1 : 1));
 }

@@ -103,12 +103,12 @@ export function startRiskWatch(
         const coordinates = { lat, lng: lon };
         const data: EarlierRiskData = { ...named, previous_score: stored, risk_score: score, coordinates };
         const receivers = [...(place.format === 'legacy' ? [id] : []), ...webhooks];
-        const happened = { happened_ms: table.data_as_of, happened_to: `${id} ${place.stored_at}` };
+        const once = { subject: `${id} ${place.stored_at}`, at_ms: table.data_as_of };
         const event = { event: 'risk.changed' as const, business_id, receivers, alert_id: null, after: null };
         await enqueueEvent(
           rows,
           { queue, store: records.store },
-          { ...event, at_ms, data, ...happened },
+          { ...event, at_ms, data, once },
           FORMATS.legacy,
         );
       }
@@ -118,7 +118,7 @@ export function startRiskWatch(
 
   return catalog.afterEdition({
     react: compareScores,
-    // The next edition, minutes later, repeats the comparison.
+    // The comparison is repeated after 2 s.
     failed: (error) => {
       if (error instanceof LockNotGiven) log.info({ reason: error.message }, 'Risk:Match:Deferred');
       else log.error({ err: error }, 'Risk:Match:Failed');

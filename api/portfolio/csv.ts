@@ -9,9 +9,10 @@ const NEWLINE = 10;
 const RETURN = 13;
 
 /** A line of a CSV text: its cells; or its fault and the cells before it. */
-export type CsvRow =
-  | { readonly cells: readonly string[]; readonly fault: null }
-  | { readonly cells: readonly string[]; readonly fault: string };
+export interface CsvRow {
+  readonly cells: readonly string[];
+  readonly fault: string | null;
+}
 
 /**
  * Rows of a CSV text, one at a time: RFC 4180 with commas, LF or CRLF, quoted line ends, and an optional byte order mark.

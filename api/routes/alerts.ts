@@ -19,10 +19,10 @@ import {
 } from '../../schemas/resources/subscription.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { threatLevel } from '../../schemas/webhook-events.ts';
-import { recentAlerts } from '../alerts/alerts.ts';
 import {
   createSubscription,
   deleteSubscription,
+  recentAlerts,
   SUBSCRIPTIONS,
   type Subscription as SubscriptionRecord,
   updateSubscription,

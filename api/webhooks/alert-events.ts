@@ -4,35 +4,34 @@ import type { Database } from '../records/schema.ts';
 import { type EventTaker, enqueueEvent, type NewEvent, type Outbox, takersAmong } from './events.ts';
 import type { Alert, AlertStep, EventFormat } from './formats.ts';
 
-/** Receivers of the events of an alert: its subscription, where it has the format, and the webhooks of the business. */
-interface Takers {
-  readonly own: readonly string[];
-  readonly webhooks: readonly EventTaker[];
-}
-
-/** Writes the event of an alert's begin or end in a format. `now_ms`: data clock. */
+/**
+ * Writes the event of an alert's begin or end in a format, for its subscription (`own`), where it has the format, and the webhooks of
+ * the business. `now_ms`: data clock.
+ */
 export async function enqueueAlertEvent(
   rows: Transaction<Database>,
   outbox: Outbox,
   format: EventFormat,
   alert: Alert,
   step: AlertStep,
-  { own, webhooks }: Takers,
+  { own, webhooks }: { readonly own: readonly string[]; readonly webhooks: readonly EventTaker[] },
   now_ms: number,
 ): Promise<void> {
-  const happened = format.alertEvent(alert, step);
-  if (happened === null) return;
+  const type = format.alertEvent(alert, step)?.event;
+  if (type === undefined) return;
   const takersOf = (event: AnyEventType) => [...own, ...takersAmong(webhooks, format.name, event)];
   const send = async (of: Alert, what: AlertStep, after: NewEvent['after'], receivers: readonly string[]) => {
-    const event = format.alertEvent(of, what);
+    const found = format.alertEvent(of, what);
+    if (found === null) return;
+    const { happened_ms, ...event } = found;
     const about = { business_id: of.business_id, alert_id: of.id, at_ms: now_ms, receivers, after };
-    if (event !== null) await enqueueEvent(rows, outbox, { ...about, ...event }, format);
+    await enqueueEvent(rows, outbox, { ...about, ...event, once: { subject: of.id, at_ms: happened_ms } }, format);
   };
   const end = (of: Alert, receivers: readonly string[]) => send(of, 'ends', eventOf(format, of, 'begins'), receivers);
-  const receivers = takersOf(happened.event);
+  const receivers = takersOf(type);
   if (step === 'ends') return await end(alert, receivers);
   if (format.ordered_by === 'id') return await send(alert, 'begins', null, receivers);
-  // The events name no alert: what a receiver was sent before at this location ends first.
+  // The events name no alert: the last one that a receiver was sent at this location ends first.
   const former = await lastSent(rows, format, alert.location_id, receivers);
   for (const receiver of receivers) {
     const last = former.get(receiver);
@@ -49,19 +48,13 @@ function eventOf(format: EventFormat, alert: Alert, step: AlertStep): NewEvent['
   return happened === null ? null : { alert_id: alert.id, event: happened.event };
 }
 
-/** The last step of an alert that a receiver was sent. */
-interface LastSent {
-  readonly alert: Alert;
-  readonly step: AlertStep;
-}
-
 /** The newest step at a location that each of some receivers was sent, dropped events left out; by receiver. */
 async function lastSent(
   rows: Kysely<Database>,
   format: EventFormat,
   location_id: string,
   receivers: readonly string[],
-): Promise<ReadonlyMap<string, LastSent>> {
+): Promise<ReadonlyMap<string, { readonly alert: Alert; readonly step: AlertStep }>> {
   if (receivers.length === 0) return new Map();
   const found = await rows
     .selectFrom('alerts')
@@ -75,7 +68,7 @@ async function lastSent(
     .orderBy('alerts.triggered_at')
     .orderBy('alerts.id')
     .execute();
-  const last = new Map<string, LastSent>();
+  const last = new Map<string, { readonly alert: Alert; readonly step: AlertStep }>();
   for (const { receiver_id, event, ...alert } of found) {
     const step = event === format.alertEvent(alert, 'ends')?.event ? 'ends' : 'begins';
     if (step === 'ends' || last.get(receiver_id)?.alert.id !== alert.id) last.set(receiver_id, { alert, step });

@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS, getCACertificates, type SecureContext } from 'node:tls';
 import { RELEASE } from '../../schemas/release.ts';
-import { SettingsError } from '../config.ts';
+import { SettingsError, type WebhookSettings } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { unlessAborted } from '../http/event-loop.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
@@ -17,13 +18,7 @@ export const CONNECT_MS = 5_000;
 /** Lowest time limit with a shortened time scale: a connection itself is not faster then. */
 const LEAST_MS = 2_000;
 
-export interface WebhookClientOptions {
-  /** Allowed networks that are not public, such as `127.0.0.0/8`. */
-  readonly allow_cidrs: readonly string[];
-  /** PEM file of trusted authorities in addition to the defaults. */
-  readonly ca_file: string | null;
-  /** Factor of all time limits: 1, or less in a trial. */
-  readonly time_scale: number;
+export interface WebhookClientOptions extends WebhookSettings {
   /** Default: name servers of the machine. */
   readonly resolver?: NameResolver;
 }
@@ -67,7 +62,7 @@ export function openWebhookClient({
 }: WebhookClientOptions): WebhookClient {
   const allowed = networks(...allow_cidrs);
   const secureContext = contextWith(ca_file);
-  const resolver = given ?? openResolver({ own_names: allowed.length > 0 });
+  const resolver = given ?? openResolver(allowed.length > 0);
   const attempt_ms = Math.max(LEAST_MS, ATTEMPT_MS * time_scale);
   const connect_ms = Math.max(LEAST_MS, CONNECT_MS * time_scale);
   const common = { 'Content-Type': 'application/json', 'User-Agent': `hail-webhooks/${RELEASE}` };
@@ -131,10 +126,10 @@ interface Resolved {
 async function resolveUrl(text: string, resolver: NameResolver, allowed: Networks): Promise<Resolved | string> {
   const receiver = parseReceiverUrl(text);
   if (typeof receiver === 'string') return receiver;
-  const { host, host_is, local } = receiver;
+  const { host, local } = receiver;
   // Without allowed networks no address can change this result: a look-up is not needed.
   if (local !== null && allowed.length === 0) return local;
-  const addresses = host_is === 'address' ? [host] : await resolver.resolve(host);
+  const addresses = isIP(host) !== 0 ? [host] : await resolver.resolve(host);
   return refusalReason(receiver, addresses ?? [], allowed) ?? { receiver, addresses };
 }
 

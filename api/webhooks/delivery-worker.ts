@@ -1,29 +1,19 @@
 import pino, { type Logger } from 'pino';
-import { MAIL_TASK, type Mailer, sendMail } from '../accounts/mail.ts';
-import type { Records } from '../billing/records.ts';
-import type { Meter } from '../http/metrics.ts';
+import { MAIL_TASK, sendMail } from '../accounts/mail.ts';
 import { persistently } from '../records/persistently.ts';
-import type { Secrets } from '../records/secrets.ts';
-import type { Queue, Task } from '../records/tasks.ts';
+import type { Task } from '../records/tasks.ts';
+import type { Services } from '../services.ts';
 import { recordAttempt } from './attempts.ts';
-import { postSigned, type WebhookClient } from './client.ts';
+import { postSigned } from './client.ts';
 import { deleteMessages, dropMessages, findMessage, MESSAGE_TASK, MessageTask, sweepMessages } from './messages.ts';
 import { findReceiver } from './receivers.ts';
 import { secretsInForce } from './signing-secrets.ts';
 
-/** Dependencies of delivery. */
-export interface DeliveryParts {
-  readonly records: Records;
-  readonly queue: Queue;
-  readonly webhookClient: WebhookClient;
-  readonly secrets: Secrets;
-  readonly mailer: Mailer;
-  /** Factor of the waits between attempts. */
-  readonly webhook_time_scale: number;
-  readonly meter: Pick<Meter, 'attempted'>;
-  /** Data clock, epoch milliseconds. */
-  readonly now: () => number;
-}
+/** Parts of the service that delivery needs. */
+type DeliveryParts = Pick<
+  Services,
+  'records' | 'queue' | 'webhookClient' | 'secrets' | 'mailer' | 'webhook_time_scale' | 'meter' | 'now'
+>;
 
 /** Concurrent attempts in all, and of one receiver; and how long events wait that a killed process was sending. */
 const MESSAGES = { at_once: 256, at_once_of_group: 4, lease_ms: 20_000 };

@@ -14,15 +14,11 @@ export interface NameResolver {
   readonly close: () => void;
 }
 
-export interface NameResolverOptions {
-  /** Addresses of name servers; default: name servers of the machine. */
-  readonly servers?: readonly string[];
-  /** Also uses names that only this machine knows, such as names of its hosts file. */
-  readonly own_names: boolean;
-}
-
-/** Asks name servers directly: a system look-up occupies a thread, which file access needs, while a server is silent. */
-export function openResolver({ servers, own_names }: NameResolverOptions): NameResolver {
+/**
+ * Asks name servers directly: a system look-up occupies a thread, which file access needs, while a server is silent. `own_names`: also
+ * uses names that only this machine knows, such as names of its hosts file. `servers`: addresses; default: those of the machine.
+ */
+export function openResolver(own_names: boolean, servers?: readonly string[]): NameResolver {
   const resolver = new Resolver({ timeout: ANSWER_MS, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   return {

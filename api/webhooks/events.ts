@@ -23,12 +23,10 @@ export interface NewEvent extends Omit<PlainEvent, 'id'> {
   /** The event of an alert that must be delivered to each receiver, or dropped, before this one; null: none. */
   readonly after: { readonly alert_id: string; readonly event: AnyEventType } | null;
   /**
-   * Time of an event that an alert has once, epoch milliseconds of the data: its ids follow from alert, type and receiver, so that a
-   * database which fails over without the event gets it again under the ids that were sent. Absent: new ids.
+   * Subject and time of an event that its subject has once, epoch milliseconds of the data: its ids follow from them, its type and its
+   * receiver, so that a database which fails over without the event gets it again under the ids that were sent. Absent: new ids.
    */
-  readonly happened_ms?: number;
-  /** The same for an event without an alert: what it happened to. */
-  readonly happened_to?: string;
+  readonly once?: { readonly subject: string; readonly at_ms: number };
 }
 
 /**
@@ -43,10 +41,9 @@ export async function enqueueEvent(
   happened: NewEvent,
   { encode }: Pick<EventFormat, 'encode'> = FORMATS.current,
 ): Promise<readonly string[]> {
-  const { business_id, receivers, event, alert_id, after, happened_ms, happened_to } = happened;
+  const { business_id, receivers, event, alert_id, after, once } = happened;
   if (receivers.length === 0) return [];
-  const subject = alert_id ?? happened_to;
-  const before = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
+  const before = after === null ? null : await unfinished(rows, store, after.alert_id, after.event);
   const webhooks = rows
     .selectFrom('webhooks')
     .select('id')
@@ -56,13 +53,11 @@ export async function enqueueEvent(
   const now_ms = Date.now();
   const messages = receivers.map((receiver_id) => {
     const id =
-      subject === undefined || happened_ms === undefined
-        ? newId('event', now_ms)
-        : derivedId('event', happened_ms, subject, event, receiver_id);
+      once === undefined ? newId('event', now_ms) : derivedId('event', once.at_ms, once.subject, event, receiver_id);
     return {
       ...{ id, business_id, receiver_id, event, body: encode({ ...happened, id }), alert_id },
       ...{ attempts: 0, attempts_before: 0, redelivered_from: null, created_at: instant(now_ms) },
-      ...enqueued(before.get(receiver_id) ?? null, now_ms),
+      ...enqueued(before?.get(receiver_id) ?? null, now_ms),
       ...(inactive.has(receiver_id) ? { state: 'dropped' as const, next_at: null } : {}),
     };
   });
@@ -109,8 +104,6 @@ export function takersAmong(
 ): readonly string[] {
   return webhooks.filter((each) => each.format === format && each.events.includes(event)).map(({ id }) => id);
 }
-
-const NONE: ReadonlyMap<string, string> = new Map();
 
 /**
  * Ids of an alert's events of a type that are still to be sent, by receiver. Their rows are locked until the transaction ends, so

@@ -11,7 +11,7 @@ import {
   type EarlierHailData,
   EVENT_SCHEMA_VERSION,
   EVENT_TYPES,
-  EventBody,
+  type EventBody,
   type EventType,
   threatLevel,
 } from '../../schemas/webhook-events.ts';
@@ -35,11 +35,8 @@ export interface PlainEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The event of an alert's begin or end. */
-interface AlertEvent extends Pick<PlainEvent, 'event' | 'data'> {
-  /** Epoch milliseconds of the data. */
-  readonly happened_ms: number;
-}
+/** The event of an alert's begin or end. `happened_ms`: epoch milliseconds of the data. */
+type AlertEvent = Pick<PlainEvent, 'event' | 'data'> & { readonly happened_ms: number };
 
 /** The events that receivers of one format are sent: their types and bytes, and the rules for retries and alerts. */
 export interface EventFormat {
@@ -69,10 +66,7 @@ const CURRENT: EventFormat = {
       ...{ id, schema_version: EVENT_SCHEMA_VERSION, event: event as EventType },
       ...{ created_at: instant(at_ms), data },
     } satisfies EventBody),
-  withId: (body, id) => {
-    const { event, created_at, data } = EventBody.parse(JSON.parse(body));
-    return CURRENT.encode({ id, event, at_ms: Date.parse(created_at), data });
-  },
+  withId: (body, id) => JSON.stringify({ ...JSON.parse(body), id }),
   retryWait,
   alertEvent: (alert, step) => {
     const { location_id, triggered_at, resolved_at } = alert;

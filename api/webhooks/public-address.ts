@@ -59,7 +59,6 @@ export interface ReceiverUrl {
   readonly url: URL;
   /** Name without a trailing dot, or address without brackets. */
   readonly host: string;
-  readonly host_is: 'name' | 'address';
   readonly port: number;
   /** Reason to refuse name or port, unless the operator allows the network of its addresses. */
   readonly local: string | null;
@@ -78,10 +77,10 @@ export function parseReceiverUrl(text: string): ReceiverUrl | string {
   const port = url.port === '' ? 443 : Number(url.port);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const refused_port = REFUSED_PORTS.has(port) ? `must not lead to port ${port}` : null;
-  if (isIP(host) !== 0) return { url, host, host_is: 'address', port, local: refused_port };
+  if (isIP(host) !== 0) return { url, host, port, local: refused_port };
   const name = host.replace(/\.$/, '');
   if (name.split('.').includes('')) return 'must have a host name without empty labels';
-  return { url, host: name, host_is: 'name', port, local: localName(name) ?? refused_port };
+  return { url, host: name, port, local: localName(name) ?? refused_port };
 }
 
 function localName(name: string): string | null {

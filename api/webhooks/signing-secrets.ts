@@ -33,22 +33,17 @@ export function secretsInForce(row: SecretColumns, secrets: Secrets, machine_ms:
   return [secrets.decrypt(row.secret), ...oldSecrets(row, secrets, machine_ms).map(({ secret }) => secret)];
 }
 
-/** A new secret, and the ends of the replaced secrets that still sign, the latest replaced first. */
-export interface RotatedSecret {
-  readonly secret: string;
-  readonly old_until: readonly string[];
-}
-
 /**
  * Replaces the secret of a webhook whose row the transaction holds. Replaced secrets sign until their grace ends; a grace of 0
- * ends all of them at once. Where more than SECRETS_MAX would sign, changes nothing and returns when the first of them ends.
+ * ends all of them at once. Returns the new secret, and the ends of the replaced ones, the latest replaced first. Where more than
+ * SECRETS_MAX would sign, changes nothing and returns when the first of them ends.
  */
 export async function rotateSecret(
   rows: Transaction<Database>,
   secrets: Secrets,
   webhook: SecretColumns & { readonly id: string },
   grace_ms: number,
-): Promise<RotatedSecret | { readonly until: string }> {
+): Promise<{ readonly secret: string; readonly old_until: readonly string[] } | { readonly until: string }> {
   const now_ms = Date.now();
   const replaced = { secret: secrets.decrypt(webhook.secret), until: instant(now_ms + grace_ms) };
   const old = grace_ms === 0 ? [] : [replaced, ...oldSecrets(webhook, secrets, now_ms)];

@@ -1,5 +1,5 @@
 import { type IncomingMessage, request } from 'node:http';
-import { connect, isIPv6, type LookupFunction } from 'node:net';
+import { connect, isIP, type LookupFunction } from 'node:net';
 import { type SecureContext, connect as secure, type TLSSocket } from 'node:tls';
 import { isDelivered, retryAfter } from '../rules/webhook-retry.ts';
 import type { ReceiverUrl } from './public-address.ts';
@@ -55,7 +55,7 @@ export interface Post {
  */
 export async function postTo(post: Post, connecting: AbortSignal, attempt: AbortSignal): Promise<ReceiverAnswer> {
   const { receiver, addresses, secureContext } = post;
-  const { host, host_is, port } = receiver;
+  const { host, port } = receiver;
   const { promise, resolve, reject } = Promise.withResolvers<ReceiverAnswer>();
   // Only the plain socket counts the bytes of TLS itself.
   const raw = connect({ host, port, lookup: answerWith(addresses) });
@@ -82,7 +82,7 @@ export async function postTo(post: Post, connecting: AbortSignal, attempt: Abort
   raw.once('close', () => fail(new AttemptFault('connect', 'connection was closed')));
   raw.once('connect', () => {
     // Servers choose their certificate by this name; an address is not a valid server name.
-    const name = host_is === 'name' ? { servername: host } : {};
+    const name = isIP(host) === 0 ? { servername: host } : {};
     const encrypted = secure({ socket: raw, host, ...name, secureContext, ALPNProtocols: ['http/1.1'] });
     socket = encrypted;
     encrypted.on('error', (error) => {
@@ -125,7 +125,7 @@ function send({ receiver: { url }, headers, body }: Post, socket: TLSSocket) {
 
 /** A look-up that returns the validated addresses. Node does no look-up for a literal address, which was validated itself. */
 function answerWith(addresses: readonly string[]): LookupFunction {
-  const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  const answers = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_, { all }, callback) => {
     const [first] = answers;
     if (all) callback(null, answers);

@@ -10,12 +10,13 @@ import type { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import type { ScanTiles } from '../../schemas/resources/tile-frame.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
-import { raise, sending } from '../support/service/alerts.ts';
+import { raise } from '../support/service/alerts.ts';
 import { type DescribedOperation, departuresOf, exampleRequest, initOf } from '../support/service/document.ts';
 import { ownFor } from '../support/service/own-resources.ts';
 import { upload } from '../support/service/portfolio.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import type { CallInit } from '../support/service/service.ts';
+import { sending } from '../support/service/webhooks.ts';
 import { startWholeService, WHOLE_NOW_MS, type WholeService } from '../support/service/whole-service.ts';
 
 const AT = 'lat=35.2&lng=-97';

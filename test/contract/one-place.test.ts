@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import type { z } from 'zod';
-import { recentAlerts } from '../../api/alerts/alerts.ts';
+import { recentAlerts } from '../../api/alerts/subscriptions.ts';
 import { createWatch, watchPartsOf } from '../../api/alerts/watch.ts';
 import { ALERT_ENDPOINTS } from '../../api/routes/alerts.ts';
 import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
@@ -17,9 +17,9 @@ import { Nowcast } from '../../schemas/resources/nowcast.ts';
 import { Storms } from '../../schemas/resources/storm.ts';
 import { type Blob, drawnScan } from '../support/data/drawn-scans.ts';
 import { ingest, onRoot, scratch } from '../support/data/world.ts';
-import { sending, subscribe } from '../support/service/alerts.ts';
+import { subscribe } from '../support/service/alerts.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
-import { receivers } from '../support/service/webhooks.ts';
+import { receivers, sending } from '../support/service/webhooks.ts';
 
 /** The place, in the middle of a covered window of 1.5 by 3.4 degrees. */
 const PLACE = { lat: 35.305, lon: -97.305 } as const;

@@ -245,17 +245,6 @@ for (const [row, reason] of [
     t.like((await checkedCsv(`name,lat,lon\n${row}`))[0], { row_index: 0, reason });
   });
 
-for (const [text, fault] of [
-  ['na"me,lat,lon\n', 'has a malformed header row: a quote stands inside an unquoted cell'],
-  ['lat,lon\n1,2', 'has no column name'],
-  ['name,lon\n1,2', 'has no column lat'],
-  ['name,lat,lng\n1,2,3', 'has no column lon, use lon instead of lng'],
-  ['name,lat,lon,Lat\n1,2,3,4', 'has two columns named lat'],
-] as const)
-  test(`a CSV that begins ${JSON.stringify(text.slice(0, 20))} ${fault}`, async (t) => {
-    await t.throwsAsync(checkedCsv(text), { message: `/data: ${fault}` });
-  });
-
 /** One detection in every pixel of a picture near 40 N, 95 W. */
 function hail(picture: string): HailPixels {
   const { window, rowStart, col, tenths } = draw(picture);

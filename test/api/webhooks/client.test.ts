@@ -13,7 +13,6 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
-import { Webhook } from 'standardwebhooks';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { SettingsError } from '../../../api/config.ts';
 import { openWebhookClient, type WebhookClient, type WebhookClientOptions } from '../../../api/webhooks/client.ts';
@@ -198,19 +197,19 @@ test('each attempt has a connection of its own', async (t) => {
   t.is(receiver.connections(), 3);
 });
 
-for (const host of [
-  ...['127.0.0.1', '2130706433', '0x7f.1', '017700000001', '127.1', '%31%32%37.0.0.1', '①②⑦.⓪.⓪.①', '0'],
-  ...['[::]', '[::1]', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]', 'localhost', 'localhost.', 'app.localhost'],
-])
-  test(`nothing connects to this machine as ${host}`, async (t) => {
-    const receiver = await startReceiver(t, { names: ['localhost'] });
-    const { ca_file } = receiver;
-    const webhookClient = open(t, { ca_file, resolver: answering(['127.0.0.1']) });
+test('nothing connects to this machine, under any of its names and numbers', async (t) => {
+  const receiver = await startReceiver(t, { names: ['localhost'] });
+  const webhookClient = open(t, { ca_file: receiver.ca_file, resolver: answering(['127.0.0.1']) });
+  for (const host of [
+    ...['127.0.0.1', '2130706433', '0x7f.1', '017700000001', '127.1', '%31%32%37.0.0.1', '①②⑦.⓪.⓪.①', '0'],
+    ...['[::]', '[::1]', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]', 'localhost', 'localhost.', 'app.localhost'],
+  ]) {
     const url = `https://${host}:${receiver.port}/`;
-    t.not(await webhookClient.validateUrl(url), null);
-    t.like(await post(webhookClient, url), { status_code: null, error_class: 'blocked', answer: '' });
-    t.is(receiver.connections(), 0);
-  });
+    t.not(await webhookClient.validateUrl(url), null, host);
+    t.like(await post(webhookClient, url), { status_code: null, error_class: 'blocked', answer: '' }, host);
+  }
+  t.is(receiver.connections(), 0);
+});
 
 test('a name that led to a public address when it was given, and leads to a private one now, is not connected to', async (t) => {
   const receiver = await startReceiver(t, { names: [HOOKS] });
@@ -258,22 +257,18 @@ test('a redirect fails with its status and is not followed', async (t) => {
   t.is(other.connections(), 0);
 });
 
-for (const [status, error_class] of [
-  [200, null],
-  [204, null],
-  [299, null],
-  [300, 'http_status'],
-  [410, 'http_status'],
-  [429, 'http_status'],
-  [503, 'http_status'],
-] as const)
-  test(`an answer of ${status} is ${error_class === null ? 'a success' : 'a failure'}`, async (t) => {
-    const receiver = await startReceiver(t);
-    receiver.answer = (_, response) => response.writeHead(status, { 'Retry-After': '120' }).end();
-    const attempt = await post(openTo(t, receiver), receiver.url);
-    t.like(attempt, { status_code: status, error_class, retry_after_ms: 120_000 });
-    t.is(attempt.error, error_class === null ? null : `HTTP ${status}`);
-  });
+test('answers of 2xx are successes and no others', async (t) => {
+  const receiver = await startReceiver(t);
+  const webhookClient = openTo(t, receiver);
+  for (const status_code of [200, 204, 299, 300, 410, 429, 503]) {
+    receiver.answer = (_, response) => response.writeHead(status_code, { 'Retry-After': '120' }).end();
+    const fault =
+      status_code < 300
+        ? { error: null, error_class: null }
+        : { error: `HTTP ${status_code}`, error_class: 'http_status' as const };
+    t.like(await post(webhookClient, receiver.url), { status_code, ...fault, retry_after_ms: 120_000 });
+  }
+});
 
 test('of the endless body of a failure 2 KB are kept', async (t) => {
   const receiver = await startReceiver(t);
@@ -325,21 +320,18 @@ for (const [what, more] of [
       await closed;
     });
 
-for (const [interim, lines] of [
-  [100, ['HTTP/1.1 100 Continue']],
-  [102, ['HTTP/1.1 102 Processing']],
-  [103, ['HTTP/1.1 103 Early Hints', 'Link: </style.css>; rel=preload']],
-  [199, ['HTTP/1.1 199 Anything']],
-] as const)
-  test(`a ${interim} before the answer is skipped`, async (t) => {
-    const receiver = await startReceiver(t);
+test('1xx answers before the answer are skipped', async (t) => {
+  const receiver = await startReceiver(t);
+  const webhookClient = openTo(t, receiver);
+  for (const interim of ['100 Continue', '102 Processing', '103 Early Hints\r\nLink: </a>; rel=preload', '199 Anything']) {
     receiver.answer = (_, response) => {
-      for (let k = 0; k < 3; k++) response.socket?.write(`${lines.join('\r\n')}\r\n\r\n`);
+      for (let k = 0; k < 3; k++) response.socket?.write(`HTTP/1.1 ${interim}\r\n\r\n`);
       response.end('thanks');
     };
-    const attempt = await post(openTo(t, receiver), receiver.url);
-    t.like(attempt, { status_code: 200, error_class: null, answer: 'thanks' });
-  });
+    const attempt = await post(webhookClient, receiver.url);
+    t.like(attempt, { status_code: 200, error_class: null, answer: 'thanks' }, interim);
+  }
+});
 
 for (const upgrade of ['', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'])
   test(`an answer of 101 ${upgrade === '' ? 'without' : 'with'} an upgrade is a failure`, async (t) => {
@@ -620,7 +612,7 @@ test('taken: a URL of 2048 characters, with port, path and query', (t) => {
   t.is(url.length, 2048);
   const receiver = parseReceiverUrl(url);
   if (typeof receiver === 'string') return t.fail(receiver);
-  t.like(receiver, { host: 'hooks.example.com', host_is: 'name', port: 8443, local: null });
+  t.like(receiver, { host: 'hooks.example.com', port: 8443, local: null });
   t.is(receiver.url.href, url);
 });
 
@@ -678,7 +670,7 @@ for (const cidr of ['10.0.0.0', '10.0.0.0/33', 'ten/8', ''])
 async function openWith(t: ExecutionContext, names: Readonly<Record<string, Known>>, own_names = false) {
   const server = await startNameServer(t);
   for (const [name, known] of Object.entries(names)) server.names.set(name, known);
-  const resolver = openResolver({ servers: [server.address], own_names });
+  const resolver = openResolver(own_names, [server.address]);
   t.teardown(resolver.close);
   return { server, resolver };
 }
@@ -708,78 +700,22 @@ test('a name of this machine counts where own names do, and there alone', async 
   t.deepEqual(await others.resolve('localhost'), []);
 });
 
-const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-const OLD_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
-const ID = 'evt_01JT5N0F6QH7Q2Y2W5W0Q3Z8KD';
-const SIGN_BODY = `{"id":"${ID}","schema_version":1,"event":"alert.created","data":{"location_name":"Zürich"}}`;
-const AT_MS = 1_780_000_000_999;
-const SIGNED = { id: ID, event: 'alert.created', body: SIGN_BODY, secrets: [SECRET], at_ms: AT_MS };
-/** Of body and secret, by OpenSSL: `openssl dgst -sha256 -hmac` and `-mac HMAC -macopt hexkey:`. */
-const MAC = 'bfa7b6f5387c8b7b77c78108fe3d48f92ff18ad04d8e26be65395b0239f8cd1c';
-const OLD_MAC = '09b1e12a58e161e265f2870e81cde176ebc2d7f4774c1899e79e655a0ede2fda';
-const STANDARD_MAC = '2ryOKxSMuAtHfp++DsnrFIb6PKWYLsvVebW2h44EoFY=';
-const OLD_STANDARD_MAC = 'CSjUiOzm++eG1vGhr+CbMqoiJI+g7LSGVvO+wS3ss6E=';
-
-test('the headers of an attempt are those that OpenSSL makes of secret, time and body', (t) => {
-  t.deepEqual(signatureHeaders(SIGNED), {
-    'X-Service-Event': 'alert.created',
-    'X-Service-Timestamp': '1780000000',
-    'X-Service-Delivery-Id': ID,
-    'X-Service-Signature': `t=1780000000,v1=${MAC}`,
-    'webhook-id': ID,
-    'webhook-timestamp': '1780000000',
-    'webhook-signature': `v1,${STANDARD_MAC}`,
-  });
-});
-
-test('while two secrets live, both sign in both families', (t) => {
-  t.like(signatureHeaders({ ...SIGNED, secrets: [SECRET, OLD_SECRET] }), {
-    'X-Service-Signature': `t=1780000000,v1=${MAC},v1=${OLD_MAC}`,
-    'webhook-signature': `v1,${STANDARD_MAC} v1,${OLD_STANDARD_MAC}`,
-  });
-});
-
-test('the package standardwebhooks takes our deliveries, with either of two secrets', (t) => {
-  const headers = signatureHeaders({ ...SIGNED, secrets: [SECRET, OLD_SECRET], at_ms: Date.now() });
-  for (const secret of [SECRET, OLD_SECRET])
-    t.deepEqual(new Webhook(secret).verify(SIGN_BODY, { ...headers }), JSON.parse(SIGN_BODY));
-  t.throws(() => new Webhook(SECRET).verify(SIGN_BODY.replace('Zürich', 'Zurich'), { ...headers }));
-  t.throws(() => new Webhook('whsec_aGFpbGhhaWxoYWlsaGFpbGhhaWxoYWls').verify(SIGN_BODY, { ...headers }));
-});
-
-test('a receiver finds our signature good for five minutes, before and after', (t) => {
-  const signature = signatureHeaders({ ...SIGNED, secrets: [OLD_SECRET, SECRET] })['X-Service-Signature'] ?? '';
-  const signed_ms = Math.floor(AT_MS / 1000) * 1000;
-  for (const off_ms of [-300_000, 0, 300_000])
-    t.is(signatureFault(signature, SIGN_BODY, SECRET, signed_ms + off_ms), null);
-  for (const off_ms of [-300_001, 300_001])
-    t.is(
-      signatureFault(signature, SIGN_BODY, SECRET, signed_ms + off_ms),
-      'signature is of 2026-05-28T20:26:40.000Z, expected one of the last 300 s',
+test('a receiver finds our signature good for five minutes, before and after, and says what it found', (t) => {
+  const [{ body = '', secrets: [secret = ''] = [], headers = {} } = {}] = vectors;
+  const signature = headers['X-Service-Signature'] ?? '';
+  for (const off_s of [-300, 0, 300]) t.is(signatureFault(signature, body, secret, (now_s + off_s) * 1000), null);
+  for (const off_s of [-300.001, 300.001])
+    t.regex(
+      signatureFault(signature, body, secret, (now_s + off_s) * 1000) ?? '',
+      /^signature is of \S+Z, expected one of the last 300 s$/,
     );
-});
-
-const SIGNATURE = `t=1780000000,v1=${MAC}`;
-for (const [what, signature, body, secret, fault] of [
-  ['another body', SIGNATURE, `${SIGN_BODY} `, SECRET, 'does not match'],
-  ['another secret', SIGNATURE, SIGN_BODY, OLD_SECRET, 'does not match'],
-  ['another time', SIGNATURE.replace('0000,', '0001,'), SIGN_BODY, SECRET, 'does not match'],
-  ['a changed digit', SIGNATURE.replace('bfa7', 'bfa8'), SIGN_BODY, SECRET, 'does not match'],
-  ['a signature cut short', SIGNATURE.slice(0, -2), SIGN_BODY, SECRET, 'does not match'],
-  ['another version', SIGNATURE.replace('v1', 'v0'), SIGN_BODY, SECRET, 'does not match'],
-  ['no signature', 't=1780000000', SIGN_BODY, SECRET, 'does not match'],
-  ['no time', `v1=${MAC}`, SIGN_BODY, SECRET, 'begins with'],
-  ['nothing at all', '', SIGN_BODY, SECRET, 'begins with ""'],
-] as const)
-  test(`a receiver refuses ${what}`, (t) => {
-    t.regex(signatureFault(signature, body, secret, AT_MS) ?? '', new RegExp(fault));
-  });
-
-test('a secret of another form signs nothing, and is not repeated', (t) => {
-  const error = t.throws(() => signatureHeaders({ ...SIGNED, secrets: ['whsec_not base64!'] }), {
-    instanceOf: TypeError,
-  });
-  t.false(error.message.includes('not base64'));
+  for (const [other, fault] of [
+    [signature.slice(0, -2), 'signature does not match secret and body'],
+    [signature.replace('v1', 'v0'), 'signature does not match secret and body'],
+    ['v1=00', 'signature begins with "v1=00", expected t=<unix time>'],
+    ['', 'signature begins with "", expected t=<unix time>'],
+  ] as const)
+    t.is(signatureFault(other, body, secret, now_s * 1000), fault);
 });
 
 for (const { what, secrets, body, headers } of vectors)

@@ -3,7 +3,7 @@ import type { Alert } from '../../../api/webhooks/formats.ts';
 import { newId } from '../../../schemas/ids.ts';
 import { instant } from '../../../schemas/time.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
-import { RECEIVER, type Receivers, receivers } from './webhooks.ts';
+import { RECEIVER, type Receivers, receivers, sending } from './webhooks.ts';
 
 export const ALERTS = '/v1/alerts';
 export const SUBSCRIBE = `${ALERTS}/subscribe`;
@@ -18,10 +18,6 @@ export interface AlertService extends RunningService {
 export async function startAlertService(): Promise<AlertService> {
   const webhookClient = receivers();
   return { ...(await startService({ endpoints: ALERT_ENDPOINTS, webhookClient })), receivers: webhookClient };
-}
-
-export function sending(method: 'POST' | 'PATCH' | 'PUT', body: unknown, headers: Record<string, string> = {}) {
-  return { method, body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } };
 }
 
 /** Makes a subscription; returns its id. */

@@ -74,7 +74,7 @@ export async function startWebhookService(): Promise<WebhookService> {
 }
 
 /** Body of a call as JSON. */
-export function sending(method: 'POST' | 'PUT', body: unknown, headers: Record<string, string> = {}) {
+export function sending(method: 'POST' | 'PUT' | 'PATCH', body: unknown, headers: Record<string, string> = {}) {
   return { method, body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } };
 }
 

@@ -1,19 +1,12 @@
-import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { setPlan, setStatus } from '../../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
-import { insertArea } from '../../../../api/alerts/areas.ts';
 import { createSubscription, deleteSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
 import type { Records } from '../../../../api/billing/records.ts';
-import { isFault, polygonShape } from '../../../../api/rules/area-geometry.ts';
-import type { Bbox, Position } from '../../../../schemas/geo/position.ts';
-import type { Ring } from '../../../../schemas/geo/rings.ts';
-import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';
 import { editionOf, type Hail, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
-import { combRing, corridorRing } from '../../data/simple-rings.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };
@@ -302,44 +295,6 @@ export function alertsSuite(test: Register): void {
     );
   });
 
-  for (const [what, submitted] of [
-    ['corridor of 4,561 positions', corridorRing([-99, 34.5])],
-    ['comb of 1,203 positions', combRing([-100, 34])],
-  ] as const)
-    test(`hail inside a ${what}, where its simplified ring lost it, raises an alert; hail around it none`, async (t, world) => {
-      const { records, publish, business } = await watched(world);
-      const shape = polygonShape(submitted);
-      if (isFault(shape)) throw new Error(shape.reason);
-      const area = { kind: 'polygon', name: what, real_time: true, purpose: 'both', group_id: null } as const;
-      const { id, ring } = await records.transaction(async (rows) => {
-        await rows.deleteFrom('subscriptions').execute();
-        const writer = { rows, business_id: business.id, now_ms: world.now_ms };
-        return await insertArea(writer, { ...area, shape }, SELF_HOSTED.quotas);
-      });
-      t.true((ring?.length ?? 0) <= ANSWERED_POSITIONS_MAX);
-      const pixels = pixelsIn(shape.bbox);
-      const [whole, drawn] = [submitted, ring as Ring].map(
-        (coordinates) => (at: Position) => isInRing(coordinates, at),
-      );
-      const lost = pixels.filter((at) => whole?.(at) && !drawn?.(at));
-      const [west, south, east, north] = shape.bbox;
-      const around = pixelsIn([west - 0.05, south - 0.05, east + 0.05, north + 0.05]);
-      const clearOf = around.filter((at) => !whole?.(at) && isFarFrom(submitted, at));
-      t.log(`of ${pixels.filter((at) => whole?.(at)).length} pixels the simplified ring loses ${lost.length}`);
-      t.true(lost.length > 50);
-      t.true(clearOf.length > 0);
-      const at = (places: readonly Position[]): Hail[] => places.map(({ lat, lon }) => [lat, lon, 40]);
-      await publish({ minute: 2, hail: at(clearOf.slice(0, 50)) });
-      t.deepEqual(await alertsOf(records), []);
-      for (const [k, place] of [lost.at(0), lost.at(lost.length >> 1), lost.at(-1)].entries()) {
-        await publish({ minute: 4 + 40 * k, hail: at([place as Position]) });
-        const alerts = await records.reader.selectFrom('alerts').select(['location_id', 'status']).execute();
-        t.deepEqual(alerts.at(-1), { location_id: id, status: 'open' });
-        t.is(alerts.length, k + 1);
-        await publish(...clear(40 + 40 * k));
-      }
-    });
-
   test('an area whose outline was moved away from its hail closes the alert, and nobody is told', async (t, world) => {
     const { records, publish, business } = await watched(world);
     await records.transaction(async (rows) => {
@@ -421,31 +376,6 @@ const AREA = {
   updated_at: '2026-05-01T00:00:00.000Z',
   geometry_at: '2026-05-01T00:00:00.000Z',
 };
-
-/** Centres of pixels in a box: every third of every third row. */
-function pixelsIn([west, south, east, north]: Bbox): Position[] {
-  const centres = (from: number, to: number) =>
-    Array.from({ length: Math.round((to - from) / 0.03) }, (_, k) => (Math.floor(from * 100) + 3 * k + 0.5) / 100);
-  return centres(south, north).flatMap((lat) => centres(west, east).map((lon) => ({ lat, lon })));
-}
-
-function isInRing(ring: Ring, { lat, lon }: Position): boolean {
-  return booleanPointInPolygon([lon, lat], { type: 'Polygon', coordinates: [ring] });
-}
-
-/** Half the diagonal of a pixel, degrees. */
-const PIXEL_REACH_DEG = 0.005 * Math.SQRT2;
-
-/** True where no edge of a ring comes near the pixel around a position. */
-function isFarFrom(ring: Ring, { lat, lon }: Position): boolean {
-  return ring.slice(1).every(([x2 = 0, y2 = 0], k) => {
-    const [x1 = 0, y1 = 0] = ring[k] ?? [];
-    const length2 = (x2 - x1) ** 2 + (y2 - y1) ** 2;
-    const along = length2 === 0 ? 0 : ((lon - x1) * (x2 - x1) + (lat - y1) * (y2 - y1)) / length2;
-    const part = Math.max(0, Math.min(1, along));
-    return Math.hypot(lon - x1 - part * (x2 - x1), lat - y1 - part * (y2 - y1)) > PIXEL_REACH_DEG;
-  });
-}
 
 function polygonText(ring: number[][]): string {
   return JSON.stringify({ type: 'Polygon', coordinates: [ring] });
