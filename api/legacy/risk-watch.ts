@@ -105,12 +105,7 @@ export function startRiskWatch(
         const receivers = [...(place.format === 'legacy' ? [id] : []), ...webhooks];
         const once = { subject: `${id} ${place.stored_at}`, at_ms: table.data_as_of };
         const event = { event: 'risk.changed' as const, business_id, receivers, alert_id: null, after: null };
-        await enqueueEvent(
-          rows,
-          { queue, store: records.store },
-          { ...event, at_ms, data, once },
-          FORMATS.legacy,
-        );
+        await enqueueEvent(rows, { queue, store: records.store }, { ...event, at_ms, data, once }, FORMATS.legacy);
       }
     });
     queue.wake(MESSAGE_TASK);

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import pg from 'pg';
 import pino from 'pino';
-import { startWatch, type WatchParts } from '../../api/alerts/watch.ts';
+import { createWatch } from '../../api/alerts/watch.ts';
 import { recordsOver } from '../../api/billing/records.ts';
 import { refundRequest } from '../../api/billing/usage.ts';
 import { verifyLedger } from '../../api/billing/verify.ts';
@@ -357,17 +357,10 @@ if (hasPostgres) {
       const lines: { readonly level: number; readonly msg: string }[] = [];
       const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) });
       const edition = editionOf([{ minute: 0 }]);
-      const { promise: reacted, resolve } = Promise.withResolvers<void>();
-      const catalog: WatchParts['catalog'] = {
-        afterEdition: ({ react, failed }) => {
-          void react(edition, new AbortController().signal).catch(failed).then(resolve);
-          return () => reacted;
-        },
-      };
-      startWatch({ ...watchPartsOf(records, { now: () => START_MS }), catalog, log });
-      await sleep(500); // longer than it waits for a lock
+      const watch = createWatch({ ...watchPartsOf(records, { now: () => START_MS }), log });
+      await t.throwsAsync(watch(edition), { instanceOf: LockNotGiven });
       await other.query('commit');
-      await reacted;
+      await watch(edition);
       t.deepEqual(lines, []);
     },
   );
