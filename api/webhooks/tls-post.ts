@@ -58,7 +58,7 @@ export async function postTo(post: Post, connecting: AbortSignal, attempt: Abort
   const { host, port } = receiver;
   const { promise, resolve, reject } = Promise.withResolvers<ReceiverAnswer>();
   // Only the plain socket counts the bytes of TLS itself.
-  const raw = connect({ host, port, lookup: answerWith(addresses) });
+  const raw = connect({ host, port, lookup: answerWith(addresses), autoSelectFamily: true });
   let socket: TLSSocket | null = null;
   let is_verified = false;
   let answered = false;
@@ -126,11 +126,7 @@ function send({ receiver: { url }, headers, body }: Post, socket: TLSSocket) {
 /** A look-up that returns the validated addresses. Node does no look-up for a literal address, which was validated itself. */
 function answerWith(addresses: readonly string[]): LookupFunction {
   const answers = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_, { all }, callback) => {
-    const [first] = answers;
-    if (all) callback(null, answers);
-    else callback(null, first?.address ?? '', first?.family ?? 0);
-  };
+  return (_, __, callback) => callback(null, answers);
 }
 
 function connectionFault(error: NodeJS.ErrnoException, stage: 'connect' | 'tls'): AttemptFault {

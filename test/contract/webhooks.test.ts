@@ -134,21 +134,6 @@ test('a webhook of another business, an unknown one and an id that cannot be one
   }
 });
 
-test('counts attempts that succeeded and failed', async (t) => {
-  const { webhook_id } = await makeWebhook(t.context);
-  await happen(t.context, [webhook_id]);
-  t.context.receivers.answer = () => 500;
-  await runTasks(t.context);
-  t.like(await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`), {
-    body: { success_count: 0, failure_count: 1, consecutive_failures: 1 },
-  });
-  t.context.receivers.answer = () => 204;
-  await runTasks(t.context);
-  t.like(await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`), {
-    body: { success_count: 1, failure_count: 1, consecutive_failures: 0 },
-  });
-});
-
 test('changes the fields that are sent, and names them even where they are equal', async (t) => {
   const { webhook_id } = await makeWebhook(t.context, { events: ['alert.created'] });
   const path = `${WEBHOOKS}/${webhook_id}`;

@@ -1,14 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import {
-  type AddressInfo,
-  createServer,
-  getDefaultAutoSelectFamily,
-  type Server,
-  type Socket,
-  setDefaultAutoSelectFamily,
-} from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -236,19 +229,6 @@ test('of several addresses one that answers is enough', async (t) => {
   t.like(await post(webhookClient, `https://${HOOKS}:${receiver.port}/`), { status_code: 200 });
 });
 
-test.serial('a process that is told to try one address only tries the first', async (t) => {
-  const receiver = await startReceiver(t, { names: [HOOKS] });
-  const usual = getDefaultAutoSelectFamily();
-  setDefaultAutoSelectFamily(false);
-  t.teardown(() => setDefaultAutoSelectFamily(usual));
-  const url = `https://${HOOKS}:${receiver.port}/`;
-  for (const [addresses, error] of [
-    [['127.0.0.1', '127.0.0.2'], null],
-    [['127.0.0.2', '127.0.0.1'], 'ECONNREFUSED'],
-  ] as const)
-    t.like(await post(openTo(t, receiver, { resolver: answering(addresses) }), url), { error });
-});
-
 test('a redirect fails with its status and is not followed', async (t) => {
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)];
   receiver.answer = (_, response) => response.writeHead(307, { Location: other.url }).end();
@@ -323,7 +303,12 @@ for (const [what, more] of [
 test('1xx answers before the answer are skipped', async (t) => {
   const receiver = await startReceiver(t);
   const webhookClient = openTo(t, receiver);
-  for (const interim of ['100 Continue', '102 Processing', '103 Early Hints\r\nLink: </a>; rel=preload', '199 Anything']) {
+  for (const interim of [
+    '100 Continue',
+    '102 Processing',
+    '103 Early Hints\r\nLink: </a>; rel=preload',
+    '199 Anything',
+  ]) {
     receiver.answer = (_, response) => {
       for (let k = 0; k < 3; k++) response.socket?.write(`HTTP/1.1 ${interim}\r\n\r\n`);
       response.end('thanks');

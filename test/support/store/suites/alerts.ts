@@ -140,37 +140,6 @@ export function alertsSuite(test: Register): void {
     );
   });
 
-  test('a scan is matched once, however often it is published, and by whichever process', async (t, world) => {
-    const { records, publish, restart } = await watched(world);
-    await publish(...hail(2));
-    await publish();
-    await restart();
-    await publish();
-    await restart();
-    await publish(...hail(4), ...clear(6));
-    await publish(...clear(40));
-    await restart();
-    await publish(...clear(42));
-    await isToldOnce(t, records);
-  });
-
-  test('records that lost what a scan raised raise it again under the ids that were sent', async (t, world) => {
-    const { records, publish, restart } = await watched(world);
-    const idsOf = async (table: 'alerts' | 'messages') => {
-      const rows = await records.reader.selectFrom(table).select('id').orderBy('id').execute();
-      return rows.map(({ id }) => id);
-    };
-    await publish(...hail(2));
-    const sent = { alerts: await idsOf('alerts'), messages: await idsOf('messages') };
-    t.deepEqual([sent.alerts.length, sent.messages.length], [1, 1]);
-    await records.transaction(async (rows) => {
-      for (const table of ['messages', 'alerts', 'matched_scans'] as const) await rows.deleteFrom(table).execute();
-    });
-    await restart();
-    await publish();
-    t.deepEqual({ alerts: await idsOf('alerts'), messages: await idsOf('messages') }, sent);
-  });
-
   test('a feed that stops, and scans without coverage, resolve nothing', async (t, world) => {
     const { records, publish } = await watched(world);
     await publish(...hail(2));
