@@ -542,7 +542,13 @@ testGetPortfolioImpacts('an unknown, malformed or foreign cursor is 400 invalid_
 });
 
 testGetPortfolioImpacts('refuses a bad date or limit with 400 invalid_parameter', async (t) => {
-  for (const query of ['', 'date=2026-02-30', `date=${DATE}&limit=0`, `date=${DATE}&limit=501`, `date=${DATE}&date=${DATE}`]) {
+  for (const query of [
+    '',
+    'date=2026-02-30',
+    `date=${DATE}&limit=0`,
+    `date=${DATE}&limit=501`,
+    `date=${DATE}&date=${DATE}`,
+  ]) {
     const response = await t.context.call(`${IMPACTS}?${query}`);
     t.deepEqual([response.status, ((await response.json()) as { error: string }).error], [400, 'invalid_parameter']);
   }

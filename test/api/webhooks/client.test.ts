@@ -682,7 +682,7 @@ test('a name of this machine counts where own names do, and there alone', async 
   const { resolver: own } = await openWith(t, {}, true);
   t.true((await own.resolve('localhost'))?.some((address) => ['127.0.0.1', '::1'].includes(address)));
   const { resolver: others } = await openWith(t, {});
-  t.deepEqual(await others.resolve('localhost'), []);
+  t.falsy((await others.resolve('localhost'))?.length);
 });
 
 test('a receiver finds our signature good for five minutes, before and after, and says what it found', (t) => {

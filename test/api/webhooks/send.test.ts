@@ -164,7 +164,8 @@ test('events of which no delivery is kept are swept once they are old', async (t
   await runTasks(service);
   const [pending = ''] = await happen(service, [webhook_id]);
   await transaction((rows) => rows.deleteFrom('attempts').where('event_id', '=', swept).execute());
-  const left = async () => (await reader.selectFrom('messages').select('id').orderBy('id').execute()).map(({ id }) => id);
+  const left = async () =>
+    (await reader.selectFrom('messages').select('id').orderBy('id').execute()).map(({ id }) => id);
   await transaction((rows) => sweepMessages(rows, before_ms));
   t.deepEqual(await left(), [kept, swept, pending]);
   await transaction((rows) => sweepMessages(rows, Date.now() + 1));
@@ -409,9 +410,20 @@ testGiveUp('ten distinct events that fail pause a subscription, close its open a
   const { records, services } = t.context;
   const { id: business_id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
   const secret = services.secrets.encrypt('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=');
-  const circle = { lat: 35, lon: -97, radius_km: 25, min_size_mm: 25, webhook_url: 'https://broken.example.com', secret };
+  const circle = {
+    lat: 35,
+    lon: -97,
+    radius_km: 25,
+    min_size_mm: 25,
+    webhook_url: 'https://broken.example.com',
+    secret,
+  };
   const made = await records.transaction((rows) =>
-    createSubscription({ rows, business_id, now_ms: SERVICE_NOW_MS }, { name: 'North\r\nBcc: x@example.com', ...circle }, 1),
+    createSubscription(
+      { rows, business_id, now_ms: SERVICE_NOW_MS },
+      { name: 'North\r\nBcc: x@example.com', ...circle },
+      1,
+    ),
   );
   const id = made?.id ?? '';
   await raise(t.context, id);
