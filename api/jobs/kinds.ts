@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   EXPORT_KEPT_DAYS,
@@ -39,32 +38,22 @@ export interface MadeFile<Summary> {
 /** A job handler makes the file of a job. */
 export type MakeFile<Params, Summary> = (job: JobToMake<Params>) => Promise<MadeFile<Summary>>;
 
-/** Properties of a kind of job. */
-export interface Kind<Params, Summary> {
-  readonly params: z.ZodType<Params>;
-  readonly summary: z.ZodType<Summary>;
-  /** Days that a job and its file are kept after it was accepted. */
-  readonly kept_days: number;
-  /** Path of the poll, below the public address. */
-  readonly poll_path: string;
-}
-
-export const REPORT: Kind<ReportRequest, ReportSummary> = {
-  params: ReportRequest,
-  summary: ReportSummary,
-  kept_days: REPORT_KEPT_DAYS,
-  poll_path: '/verify/report',
-};
-
-export const EXPORT: Kind<ExportParams, ExportSummary> = {
-  params: ExportRequest,
-  summary: ExportSummary,
-  kept_days: EXPORT_KEPT_DAYS,
-  poll_path: '/exports',
-};
-
 /** The job handler of each kind. */
 export interface JobHandlers {
   readonly report: MakeFile<ReportRequest, ReportSummary>;
   readonly export: MakeFile<ExportParams, ExportSummary>;
 }
+
+/** Properties of a kind of job: days that a job and its file are kept after it was accepted, and path of the poll. */
+export const REPORT = {
+  params: ReportRequest,
+  summary: ReportSummary,
+  kept_days: REPORT_KEPT_DAYS,
+  poll_path: '/verify/report',
+} as const;
+export const EXPORT = {
+  params: ExportRequest,
+  summary: ExportSummary,
+  kept_days: EXPORT_KEPT_DAYS,
+  poll_path: '/exports',
+} as const;

@@ -1,10 +1,10 @@
+import type { z } from 'zod';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { ApiError } from '../http/errors.ts';
 import { signedUrl } from '../records/signed-url.ts';
 import type { Services } from '../services.ts';
 import { fileFault } from './files.ts';
-import type { Kind } from './kinds.ts';
 import { failJob, findOwnJob, type Job } from './rows.ts';
 
 /** Path of the file of a job, below the public address. */
@@ -13,11 +13,7 @@ export function filePath(id: string): string {
 }
 
 /** Address of a job's poll. */
-export function pollUrl(
-  base_url: string,
-  { poll_path }: Pick<Kind<unknown, unknown>, 'poll_path'>,
-  id: string,
-): string {
+export function pollUrl(base_url: string, { poll_path }: { readonly poll_path: string }, id: string): string {
   return `${base_url}${poll_path}/${id}`;
 }
 
@@ -30,7 +26,7 @@ type Wanted = Pick<Job, 'business_id' | 'kind' | 'id'>;
  */
 export async function findPolled<Summary>(
   services: PollServices,
-  kind: Kind<unknown, Summary>,
+  kind: { readonly summary: z.ZodType<Summary>; readonly poll_path: string },
   wanted: Wanted,
   now_ms: number,
 ) {

@@ -54,8 +54,7 @@ export async function acceptJob(
   const { pending } = await rows
     .selectFrom('jobs')
     .select(({ fn }) => fn.countAll<number>().as('pending'))
-    .where('business_id', '=', business_id)
-    .where('status', '=', 'pending')
+    .where(({ and }) => and({ business_id, status: 'pending' }))
     .executeTakeFirstOrThrow();
   if (Number(pending) >= PENDING_MAX)
     throw new ApiError(
@@ -85,15 +84,13 @@ export async function acceptJob(
 /** A stored job of one kind and business; null when there is none. */
 export async function findOwnJob(
   rows: Kysely<Database>,
-  wanted: Pick<Job, 'business_id' | 'kind' | 'id'>,
+  { id, kind, business_id }: Pick<Job, 'business_id' | 'kind' | 'id'>,
   now_ms: number,
 ): Promise<Job | null> {
   const found = await rows
     .selectFrom('jobs')
     .selectAll()
-    .where('id', '=', wanted.id)
-    .where('kind', '=', wanted.kind)
-    .where('business_id', '=', wanted.business_id)
+    .where(({ and }) => and({ id, kind, business_id }))
     .where('expires_at', '>', instant(now_ms))
     .executeTakeFirst();
   return found ?? null;
@@ -118,8 +115,7 @@ export async function beginJob(rows: Transaction<Database>, id: string, now_ms: 
   const begun = await rows
     .updateTable('jobs')
     .set((eb) => ({ takes: eb('takes', '+', 1), started_at: instant(now_ms) }))
-    .where('id', '=', id)
-    .where('status', '=', 'pending')
+    .where(({ and }) => and({ id, status: 'pending' }))
     .returningAll()
     .executeTakeFirst();
   return begun ?? null;
@@ -135,9 +131,7 @@ export async function putJobBack(
   const { numUpdatedRows } = await rows
     .updateTable('jobs')
     .set({ started_at: null, takes })
-    .where('id', '=', job.id)
-    .where('status', '=', 'pending')
-    .where('takes', '=', job.takes)
+    .where(({ and }) => and({ id: job.id, status: 'pending', takes: job.takes }))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return;
   await queue.add(rows, { name: JOB_TASK, group: job.business_id, payload: { job_id: job.id }, due_ms });
@@ -159,8 +153,7 @@ export async function finishJob(
       summary: JSON.stringify(summary),
       data_as_of: data_as_of_ms === null ? null : instant(data_as_of_ms),
     })
-    .where('id', '=', id)
-    .where('status', '=', 'pending')
+    .where(({ and }) => and({ id, status: 'pending' }))
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }
@@ -175,8 +168,7 @@ export async function failJob(
   const { numUpdatedRows } = await rows
     .updateTable('jobs')
     .set({ status: 'failed', finished_at: instant(now_ms), message })
-    .where('id', '=', id)
-    .where('status', '=', status)
+    .where(({ and }) => and({ id, status }))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
   const why = status === 'done' ? `the file of ${id} was lost` : `${id} failed`;

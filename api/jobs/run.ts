@@ -23,16 +23,15 @@ import {
 } from './rows.ts';
 
 /** How jobs are run. */
-export interface RunSettings {
+const RUN_DEFAULTS = {
   /** Time limit of a job handler. */
-  readonly limit_ms: number;
+  limit_ms: 900_000,
   /** Wait after the first failure that may pass; five times as long after each later one. */
-  readonly retry_wait_ms: number;
+  retry_wait_ms: 5_000,
   /** How long a job stays with a process that was killed. */
-  readonly lease_ms: number;
-}
-
-const RUN_DEFAULTS: RunSettings = { limit_ms: 900_000, retry_wait_ms: 5_000, lease_ms: 30_000 };
+  lease_ms: 30_000,
+};
+export type RunSettings = Readonly<typeof RUN_DEFAULTS>;
 /** Attempts at most, over more than an hour with their waits: a full disk may take an operator half an hour. */
 const ATTEMPTS_MAX = 6;
 const WAIT_GROWS = 5;

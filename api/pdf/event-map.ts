@@ -40,6 +40,8 @@ const LABEL_SIZE = 6.5;
 const SMALL_SIZE = 6.2;
 const STAMP_SIZE = 9;
 const NUMBER_RADIUS = 5;
+/** Numbers of a map are written with two decimals. */
+const FRACTION = /-?\d+\.\d{3,}(e-?\d+)?/g;
 
 /** The lower left corner, which the outermost ring leaves free. */
 const SCALE_BOX: Box = [0, MAP_SIDE - 25, SCALE_LENGTH + 19, MAP_SIDE];
@@ -82,7 +84,9 @@ export function eventMap(point: Position, event: ReportEvent, not_real: NotRealM
     `<path d="${SQUARE}" fill="none" stroke="${RING}" stroke-width="0.7"/>`,
     ...SIZE_COLORS.map(legendStep),
     '</svg>',
-  ].join('');
+  ]
+    .join('')
+    .replace(FRACTION, (number) => String(Number(Number(number).toFixed(2))));
 }
 
 /** Projection around the point: kilometres east and north by the ellipsoid's scale at its latitude. */
@@ -133,15 +137,14 @@ function placeNumbers(places: readonly Spot[], clear: readonly Box[]): Numbered[
 /** Line from a number that moved aside to its place. */
 function leader({ place, spot }: Numbered): string {
   if (Math.hypot(place.x - spot.x, place.y - spot.y) < 1) return '';
-  const [x, y] = [short(place.x), short(place.y)];
-  const line = `<path d="M${x} ${y}L${short(spot.x)} ${short(spot.y)}" stroke="${INK}" stroke-width="0.7"/>`;
+  const line = `<path d="M${place.x} ${place.y}L${spot.x} ${spot.y}" stroke="${INK}" stroke-width="0.7"/>`;
   return line + circle(place, 1.6, INK);
 }
 
 /** One path for each colour, cut at the frame: separate fills of neighbouring pixels would leave seams. */
 function pixels(all: readonly ReportPixel[], spotOf: (position: Position) => Spot): string {
   const half = LATTICE.step / 2;
-  const inFrame = (value: number) => short(Math.min(MAP_SIDE, Math.max(0, value)));
+  const inFrame = (value: number) => Math.min(MAP_SIDE, Math.max(0, value));
   const of_color = Map.groupBy(all, ({ max_mm }) => sizeColor(max_mm));
   return SIZE_COLORS.map((step) => {
     const boxes = (of_color.get(step) ?? []).map(({ row, col }) => {
@@ -163,8 +166,8 @@ function edgeColor({ category }: SizeColor): string {
 /** Makes the area outside the radius paler: it does not count. */
 function veil(): string {
   const radius = (BANDS_MI.at(-1) ?? 0) * POINTS_PER_MILE;
-  const half = `A${short(radius)} ${short(radius)} 0 0 0`;
-  const ring = `M${short(MIDDLE.x - radius)} ${MIDDLE.y}${half} ${short(MIDDLE.x + radius)} ${MIDDLE.y}${half} ${short(MIDDLE.x - radius)} ${MIDDLE.y}Z`;
+  const half = `A${radius} ${radius} 0 0 0`;
+  const ring = `M${MIDDLE.x - radius} ${MIDDLE.y}${half} ${MIDDLE.x + radius} ${MIDDLE.y}${half} ${MIDDLE.x - radius} ${MIDDLE.y}Z`;
   return `<path d="${SQUARE}${ring}" fill="#ffffff" fill-opacity="0.62" fill-rule="evenodd"/>`;
 }
 
@@ -178,7 +181,7 @@ function scaleBar(): string {
   const [mi, km] = [7 + POINTS_PER_MILE, 7 + SCALE_LENGTH];
   return [
     rect(SCALE_BOX),
-    `<path d="M7 ${y - 3}v6M7 ${y}h${short(SCALE_LENGTH)}M${short(mi)} ${y}v-3M${short(km)} ${y}v3" stroke="${INK}" stroke-width="0.8"/>`,
+    `<path d="M7 ${y - 3}v6M7 ${y}h${SCALE_LENGTH}M${mi} ${y}v-3M${km} ${y}v3" stroke="${INK}" stroke-width="0.8"/>`,
     label('1 mi', mi, y - 5, SMALL_SIZE, { weight: 'normal' }),
     label('2 km', km, y + 9, SMALL_SIZE, { weight: 'normal' }),
   ].join('');
@@ -210,11 +213,11 @@ function boxAround({ x, y }: Spot, half_width: number, half_height = half_width)
 }
 
 function rect([left, top, right, bottom]: Box, fill = '#ffffff', stroke = 'none', width = 0): string {
-  return `<path d="M${short(left)} ${short(top)}H${short(right)}V${short(bottom)}H${short(left)}Z" fill="${fill}" stroke="${stroke}" stroke-width="${width}"/>`;
+  return `<path d="M${left} ${top}H${right}V${bottom}H${left}Z" fill="${fill}" stroke="${stroke}" stroke-width="${width}"/>`;
 }
 
 function circle({ x, y }: Spot, radius: number, fill: string, stroke = 'none', width = 0): string {
-  return `<circle cx="${short(x)}" cy="${short(y)}" r="${short(radius)}" fill="${fill}" stroke="${stroke}" stroke-width="${width}"/>`;
+  return `<circle cx="${x}" cy="${y}" r="${radius}" fill="${fill}" stroke="${stroke}" stroke-width="${width}"/>`;
 }
 
 /** A text with its baseline at `y`. */
@@ -225,9 +228,5 @@ function label(
   size: number,
   { weight = 'bold', anchor = 'middle', color = INK as string } = {},
 ): string {
-  return `<text x="${short(x)}" y="${short(y)}" font-family="Arimo" font-weight="${weight}" font-size="${size}" text-anchor="${anchor}" fill="${color}">${text}</text>`;
-}
-
-function short(value: number): number {
-  return Number(value.toFixed(2));
+  return `<text x="${x}" y="${y}" font-family="Arimo" font-weight="${weight}" font-size="${size}" text-anchor="${anchor}" fill="${color}">${text}</text>`;
 }

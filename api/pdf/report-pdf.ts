@@ -345,18 +345,9 @@ function eventHead({ event }: ReportEvent): Content[] {
 function unmappedInWords(events: readonly ReportEvent[]): string {
   const hail = events.filter(({ event }) => isHail(event)).length;
   const weak = events.length - hail;
-  return [
-    ...(hail > MAPS_MAX
-      ? [
-          `Maps are drawn for ${MAPS_MAX} of ${hail} storm dates with hail, those with the strongest verdicts and the largest hail; of the others the table of verdicts has the radar's part, and a list after the maps every report.`,
-        ]
-      : []),
-    ...(weak > 0
-      ? [
-          `${counted(weak, 'storm date')} with a weak echo only ${weak === 1 ? 'has' : 'have'} no map: the table of verdicts has the sizes.`,
-        ]
-      : []),
-  ].join(' ');
+  const unmapped = `Maps are drawn for ${MAPS_MAX} of ${hail} storm dates with hail, those with the strongest verdicts and the largest hail; of the others the table of verdicts has the radar's part, and a list after the maps every report.`;
+  const without = `${counted(weak, 'storm date')} with a weak echo only ${weak === 1 ? 'has' : 'have'} no map: the table of verdicts has the sizes.`;
+  return [hail > MAPS_MAX ? unmapped : '', weak > 0 ? without : ''].join(' ').trim();
 }
 
 /** The hash, its content, and the command that reproduces it. */

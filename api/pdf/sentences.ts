@@ -205,15 +205,15 @@ export function noSignalSentences(material: ReportMaterial): string[] {
   const is_searched = radar_source !== null && isOnLattice(verification.location);
   const is_weak = detection_word === 'limited' || detection_word === 'fair';
   return [
-    ...(is_searched && unseenDays(material) < days
-      ? [`The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more ${WITHIN}.`]
-      : []),
-    ...(hasCollectedReports(material) ? [NO_REPORT] : []),
+    is_searched &&
+      unseenDays(material) < days &&
+      `The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more ${WITHIN}.`,
+    hasCollectedReports(material) && NO_REPORT,
     `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
-    ...(is_searched && is_weak
-      ? [`Radar detection at this place is ${detection_word}: silence of the radar means less here than elsewhere.`]
-      : []),
-  ];
+    is_searched &&
+      is_weak &&
+      `Radar detection at this place is ${detection_word}: silence of the radar means less here than elsewhere.`,
+  ].filter((sentence) => sentence !== false);
 }
 
 /** One sentence for each kind of radar gap: no data, no scan of the location, seen in part, unknown scans. */
@@ -440,12 +440,8 @@ const LABEL_MAX = 800;
 const NOT_PRINTABLE = '(not printable)';
 /** Texts of the request that are printed, by label. */
 export function printedLabels({ prepared_for, reference, address }: ReportLabels): [string, string][] {
-  const given = [
-    ['Prepared for', prepared_for],
-    ['Reference', reference],
-    ['Address', address],
-  ] as const;
-  return given.flatMap(([label, text]): [string, string][] =>
+  const given = { 'Prepared for': prepared_for, Reference: reference, Address: address };
+  return Object.entries(given).flatMap(([label, text]): [string, string][] =>
     text === null ? [] : [[label, printable(text, LABEL_MAX) || NOT_PRINTABLE]],
   );
 }

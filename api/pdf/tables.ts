@@ -28,13 +28,8 @@ const FEEDS: Readonly<Record<ReportedHail['source'], string>> = {
 /** Longest place name that is shown, characters. */
 const PLACE_MAX = 80;
 
-/** A column of a table; `width` in points. */
-interface Column<Row> {
-  readonly head: string;
-  readonly width: number;
-  readonly align?: 'right';
-  readonly cell: (row: Row) => Content;
-}
+/** A column of a table; its width in points. */
+type Column<Row> = readonly [head: string, width: number, cell: (row: Row) => Content, align?: 'right'];
 
 /** Space between two columns, points. */
 const GAP = 4;
@@ -51,10 +46,9 @@ const LAYOUT: CustomTableLayout = {
 /** A table whose rows stay whole, its head repeated on every page and never alone at the foot of one. */
 function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Content {
   const heads = columns.map(
-    ({ head, align }): TableCell => ({
-      text: head,
+    ([text, , , alignment = 'left']): TableCell => ({
+      ...{ text, alignment },
       style: 'column_head',
-      alignment: align ?? 'left',
       verticalAlignment: 'bottom',
     }),
   );
@@ -63,8 +57,8 @@ function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Co
       headerRows: 1,
       keepWithHeaderRows: Math.min(2, rows.length),
       dontBreakRows: true,
-      widths: columns.map(({ width }) => width),
-      body: [heads, ...rows.map((row) => columns.map(({ cell }) => cell(row)))],
+      widths: columns.map(([, width]) => width),
+      body: [heads, ...rows.map((row) => columns.map(([, , cell]) => cell(row)))],
     },
     layout: LAYOUT,
     margin: [0, 0, 0, 6],
@@ -85,56 +79,55 @@ function twoLines(first: Content, below: string, alignment: Alignment = 'left'):
 /** The verdict of every storm date with a signal. */
 export function verdictTable(events: readonly ReportEvent[]): Content {
   const local = events[0]?.local ?? null;
-  return tableOf<ReportEvent>(
+  const columns: Column<ReportEvent>[] = [
     [
-      {
-        head: 'Storm date (UTC)',
-        width: 48,
-        cell: ({ event: { event_date } }) =>
-          twoLines(cell(event_date, 'cell_strong'), WEEKDAY.format(new Date(event_date))),
-      },
-      { head: 'Verdict', width: 46, cell: ({ event }) => verdictMark(event.verdict, 'cell_strong', 8) },
-      {
-        head: 'At the location',
-        width: 34,
-        cell: (row) =>
-          row.event.max_size_mm === null
-            ? cell(`no radar ${row.has_radar ? 'signal' : 'data'}`)
-            : sizeCell(row.overhead_mm, row),
-      },
-      ...BANDS_MI.map((outer, band) => ({
-        head: `${BANDS_MI[band - 1] ?? 0}–${outer} mi`,
-        width: 34,
-        cell: (row: ReportEvent) => (row.event.max_size_mm === null ? '' : sizeCell(row.rings_mm[band] ?? null, row)),
-      })),
-      {
-        head: 'Confidence, detections',
-        width: 44,
-        align: 'right',
-        cell: ({ event: { ml_confidence, note, n_detections } }) =>
-          twoLines(
-            cell(`${ml_confidence.toFixed(3)}${note === null ? '' : ` ${CAPPED}`}`),
-            thousands(n_detections),
-            'right',
-          ),
-      },
-      { head: '', width: 1, cell: () => '' },
-      seenColumn('First seen', local, ({ first_detected }) => first_detected),
-      seenColumn('Last seen', local, ({ last_detected }) => last_detected),
-      {
-        head: 'Ground reports, largest',
-        width: 65,
-        cell: ({ event, reports, has_reports }) =>
-          reports.length === 0
-            ? cell(has_reports ? 'none' : 'not collected')
-            : twoLines(
-                cell(`${reports.length}: ${inches(largestOf(reports))}`),
-                event.ground_truth.corroborated ? 'corroborated' : 'not corroborated',
-              ),
-      },
+      'Storm date (UTC)',
+      48,
+      ({ event: { event_date } }) => twoLines(cell(event_date, 'cell_strong'), WEEKDAY.format(new Date(event_date))),
     ],
-    events,
-  );
+    ['Verdict', 46, ({ event }) => verdictMark(event.verdict, 'cell_strong', 8)],
+    [
+      'At the location',
+      34,
+      (row) =>
+        row.event.max_size_mm === null
+          ? cell(`no radar ${row.has_radar ? 'signal' : 'data'}`)
+          : sizeCell(row.overhead_mm, row),
+    ],
+    ...BANDS_MI.map(
+      (outer, band): Column<ReportEvent> => [
+        `${BANDS_MI[band - 1] ?? 0}–${outer} mi`,
+        34,
+        (row) => (row.event.max_size_mm === null ? '' : sizeCell(row.rings_mm[band] ?? null, row)),
+      ],
+    ),
+    [
+      'Confidence, detections',
+      44,
+      ({ event: { ml_confidence, note, n_detections } }) =>
+        twoLines(
+          cell(`${ml_confidence.toFixed(3)}${note === null ? '' : ` ${CAPPED}`}`),
+          thousands(n_detections),
+          'right',
+        ),
+      'right',
+    ],
+    ['', 1, () => ''],
+    seenColumn('First seen', local, ({ first_detected }) => first_detected),
+    seenColumn('Last seen', local, ({ last_detected }) => last_detected),
+    [
+      'Ground reports, largest',
+      65,
+      ({ event, reports, has_reports }) =>
+        reports.length === 0
+          ? cell(has_reports ? 'none' : 'not collected')
+          : twoLines(
+              cell(`${reports.length}: ${inches(largestOf(reports))}`),
+              event.ground_truth.corroborated ? 'corroborated' : 'not corroborated',
+            ),
+    ],
+  ];
+  return tableOf(columns, events);
 }
 
 /** A radar size; the largest of a storm date is bold. */
@@ -149,16 +142,16 @@ function seenColumn(
   local: LocalTime | null,
   timeOf: (event: VerificationEvent) => string | null,
 ): Column<ReportEvent> {
-  return {
-    head: local === null ? `${head} (UTC)` : `${head}: UTC, local`,
-    width: 62,
-    cell: ({ event }) => {
+  return [
+    local === null ? `${head} (UTC)` : `${head}: UTC, local`,
+    62,
+    ({ event }) => {
       const time = timeOf(event);
       if (time === null) return cell('–');
       const time_ms = Date.parse(time);
       return twoLines(cell(clockTime(time_ms, event.event_date)), local === null ? '' : localTime(local, time_ms));
     },
-  };
+  ];
 }
 
 function largestOf(reports: readonly ReportedHail[]): number {
@@ -176,18 +169,13 @@ export function reportList(first: 'No.' | 'Storm date', events: readonly ReportE
   type Row = (typeof rows)[number];
   const cut = events.flatMap(({ listed, reports }) => reports.slice(listed.length));
   const local = events[0]?.local ?? null;
-  const names =
-    local === null
-      ? ''
-      : localNames(
-          local,
-          rows.map(({ report }) => report.time).sort((a, b) => a - b),
-        );
-  const column = (head: string, width: number, textOf: (row: Row) => string, style: CellStyle = 'cell') => ({
-    head,
-    width,
-    cell: (row: Row) => cell(textOf(row), style),
-  });
+  const times = rows.map(({ report }) => report.time).sort((a, b) => a - b);
+  const column = (
+    head: string,
+    width: number,
+    textOf: (row: Row) => string,
+    style: CellStyle = 'cell',
+  ): Column<Row> => [head, width, (row) => cell(textOf(row), style)];
   const name_width = first === 'No.' ? 18 : 46;
   const columns = [
     column(first, name_width, ({ name }) => name, 'cell_strong'),
@@ -197,13 +185,15 @@ export function reportList(first: 'No.' | 'Storm date', events: readonly ReportE
     column('Distance', 32, ({ report }) => miles(report.distance_m)),
     column('', 36, ({ report }) => kilometres(report.distance_m)),
     column('Time (UTC)', 54, ({ report, event }) => clockTime(report.time, event.event_date)),
-    ...(local === null ? [] : [column(`Local (${names})`, 66, ({ report }) => localTime(local, report.time))]),
+    ...(local === null
+      ? []
+      : [column(`Local (${localNames(local, times)})`, 66, ({ report }) => localTime(local, report.time))]),
     column('Source', 66, ({ report }) => FEEDS[report.source]),
-    {
-      head: 'Place as reported',
-      width: (local === null ? 176 : 106) - name_width,
-      cell: ({ report }: Row) => ({ text: printable(report.place, PLACE_MAX), style: 'cell' }),
-    },
+    [
+      'Place as reported',
+      (local === null ? 176 : 106) - name_width,
+      ({ report }) => ({ text: printable(report.place, PLACE_MAX), style: 'cell' }),
+    ] satisfies Column<Row>,
   ];
   const far = `${counted(cut.length, 'report')} farther away ${cut.length === 1 ? 'is' : 'are'} not listed`;
   return [

@@ -20,7 +20,7 @@ import { AREAS, type Area, areaUse, changeArea, findArea, insertArea, removeArea
 import { cursorQuery, integerQuery, optionalWordQuery, textQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { onThread } from '../published/thread.ts';
-import { type AreaShape, type GeometryFault, isFault, pointShape, submittedRing } from '../rules/area-geometry.ts';
+import { type AreaShape, pointShape, submittedRing } from '../rules/area-geometry.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { readPage } from './paging.ts';
@@ -28,7 +28,7 @@ import { readPage } from './paging.ts';
 const PATH = '/v1/areas';
 
 /** 20,000 positions take 0.5 s of processor time, 1 s on a thread that has just started. */
-const shapeOnThread = onThread<Ring, AreaShape | GeometryFault>({
+const shapeOnThread = onThread<Ring, AreaShape | string>({
   module: new URL('../rules/area-geometry.ts', import.meta.url),
   name: 'polygonShape',
   subject: 'the check of a polygon',
@@ -51,10 +51,7 @@ export const createArea = writeEndpoint({
   reply: MonitoredArea,
   example: CREATE_AREA_EXAMPLE,
   price: flatPrice('areas.create', 3),
-  prepare: async ({ body }) =>
-    body.kind === 'polygon'
-      ? validShape('geometry', await polygonOf(body.geometry))
-      : validShape('point', pointShape(body.point)),
+  prepare: async ({ body }) => (body.kind === 'polygon' ? await polygonOf(body.geometry) : pointShape(body.point)),
   write: async ({ body, caller }, writer, shape) => {
     const { kind, name } = body;
     const said =
@@ -155,8 +152,8 @@ export const updateArea = writeEndpoint({
   prepare: async ({ body: { geometry, point } }): Promise<AreaShape | undefined> => {
     if (geometry !== undefined && point !== undefined)
       throw new ApiError('bad_request', '/point: is given beside geometry, which areas of another kind have');
-    if (geometry !== undefined) return validShape('geometry', await polygonOf(geometry));
-    return point === undefined ? undefined : validShape('point', pointShape(point));
+    if (geometry !== undefined) return await polygonOf(geometry);
+    return point === undefined ? undefined : pointShape(point);
   },
   write: async ({ params: { id }, body: { expected_version, name }, caller }, writer, shape) => ({
     body: resourceOf(await changeArea(writer, id, expected_version, { name, shape }, caller.plan.quotas)),
@@ -180,14 +177,10 @@ export const deleteArea = writeEndpoint({
   },
 });
 
-async function polygonOf(geometry: unknown): Promise<AreaShape | GeometryFault> {
-  const ring = submittedRing(geometry);
-  return isFault(ring) ? ring : await shapeOnThread(ring);
-}
-
-/** The shape; throws `bad_request` with a pointer to the fault. */
-function validShape(field: 'geometry' | 'point', shape: AreaShape | GeometryFault): AreaShape {
-  if (isFault(shape)) throw new ApiError('bad_request', `/${field}${shape.pointer}: ${shape.reason}`);
+/** Shape of a polygon area; throws `bad_request` with a pointer to the fault. */
+async function polygonOf(geometry: unknown): Promise<AreaShape> {
+  const shape = await shapeOnThread(submittedRing(geometry));
+  if (typeof shape === 'string') throw new ApiError('bad_request', `/geometry/coordinates/0: ${shape}`);
   return shape;
 }
 

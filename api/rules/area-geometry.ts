@@ -5,6 +5,7 @@ import type { Ring } from '../../schemas/geo/rings.ts';
 import { ANSWERED_POSITIONS_MAX, SUBMITTED_POSITIONS_MAX } from '../../schemas/resources/area.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { shown } from '../http/decode.ts';
+import { ApiError } from '../http/errors.ts';
 import { boxOf } from './areas.ts';
 import { conusFault } from './conus-fault.ts';
 import { counterClockwise, fromMicroRing, isFlat, toMicroRing } from './geo/micro-ring.ts';
@@ -16,12 +17,6 @@ import { rounded } from './rounded.ts';
 const POINT_AREA_SQ_MI = 1;
 
 const SQ_KM_PER_SQ_MI = (METRES_PER_MILE / 1000) ** 2;
-
-/** Why a geometry is not valid for an area: a JSON pointer into the geometry, empty for the whole, and the reason. */
-export interface GeometryFault {
-  readonly pointer: string;
-  readonly reason: string;
-}
 
 /** Geometry of an area. */
 export interface AreaShape {
@@ -37,15 +32,10 @@ export interface AreaShape {
   readonly area_sq_mi: number;
 }
 
-/** True for a fault, false for a result. */
-export function isFault<Value extends object>(found: Value | GeometryFault): found is GeometryFault {
-  return 'reason' in found;
-}
-
-/** Shape of a point area. */
-export function pointShape(point: Position): AreaShape | GeometryFault {
+/** Shape of a point area; throws ApiError bad_request outside CONUS. */
+export function pointShape(point: Position): AreaShape {
   const outside = conusFault(point.lat, point.lon);
-  if (outside !== null) return { pointer: '', reason: outside };
+  if (outside !== null) throw new ApiError('bad_request', `/point: ${outside}`);
   const [lon, lat] = [rounded(point.lon, 5), rounded(point.lat, 5)];
   return {
     ring: null,
@@ -59,30 +49,29 @@ export function pointShape(point: Position): AreaShape | GeometryFault {
 
 /**
  * The outer ring of a GeoJSON Polygon as it was submitted, elevations left out. Cheap: looks at the form, at the number of
- * positions and at each of them alone. `polygonShape` checks whether the ring bounds an area.
+ * positions and at each of them alone; throws ApiError bad_request. `polygonShape` checks whether the ring bounds an area.
  */
-export function submittedRing(geometry: unknown): Ring | GeometryFault {
-  const fault = (pointer: string, reason: string): GeometryFault => ({ pointer, reason });
+export function submittedRing(geometry: unknown): Ring {
+  const fault = (pointer: string, reason: string) => new ApiError('bad_request', `/geometry${pointer}: ${reason}`);
   if (typeof geometry !== 'object' || geometry === null || Array.isArray(geometry))
-    return fault('', 'is no object, expected a GeoJSON Polygon');
+    throw fault('', 'is no object, expected a GeoJSON Polygon');
   const { type, coordinates }: { type?: unknown; coordinates?: unknown } = geometry;
-  if (type !== 'Polygon') return fault('/type', `is ${wordFor(type)}, expected Polygon`);
-  if (!Array.isArray(coordinates)) return fault('/coordinates', 'is no list, expected a list with one ring');
+  if (type !== 'Polygon') throw fault('/type', `is ${wordFor(type)}, expected Polygon`);
+  if (!Array.isArray(coordinates)) throw fault('/coordinates', 'is no list, expected a list with one ring');
   if (coordinates.length > 1)
-    return fault('/coordinates', `has ${coordinates.length} rings, expected the outer ring only, without holes`);
+    throw fault('/coordinates', `has ${coordinates.length} rings, expected the outer ring only, without holes`);
   const [positions]: unknown[] = coordinates;
-  if (!Array.isArray(positions)) return fault('/coordinates', 'has no ring, expected the outer ring');
+  if (!Array.isArray(positions)) throw fault('/coordinates', 'has no ring, expected the outer ring');
   if (positions.length < 4)
-    return fault('/coordinates/0', `has ${positions.length} positions, expected 4 or more, the last like the first`);
+    throw fault('/coordinates/0', `has ${positions.length} positions, expected 4 or more, the last like the first`);
   if (positions.length > SUBMITTED_POSITIONS_MAX)
-    return fault('/coordinates/0', `has ${positions.length} positions, expected at most ${SUBMITTED_POSITIONS_MAX}`);
+    throw fault('/coordinates/0', `has ${positions.length} positions, expected at most ${SUBMITTED_POSITIONS_MAX}`);
   const ring: Ring = [];
   for (const [index, position] of positions.entries()) {
-    if (!isPosition(position))
-      return fault(`/coordinates/0/${index}`, 'is no position, expected [longitude, latitude]');
+    if (!isPosition(position)) throw fault(`/coordinates/0/${index}`, 'is no position, expected [longitude, latitude]');
     const [lon, lat] = position;
     const outside = conusFault(lat, lon);
-    if (outside !== null) return fault(`/coordinates/0/${index}`, outside);
+    if (outside !== null) throw fault(`/coordinates/0/${index}`, outside);
     ring.push([lon, lat]);
   }
   return ring;
@@ -93,16 +82,15 @@ export function submittedRing(geometry: unknown): Ring | GeometryFault {
  * loses positions that repeat the one before, and becomes counter-clockwise. Takes some tenths of a second for
  * twenty thousand positions.
  */
-export function polygonShape(submitted: Ring): AreaShape | GeometryFault {
-  const fault = (reason: string): GeometryFault => ({ pointer: '/coordinates/0', reason });
+export function polygonShape(submitted: Ring): AreaShape | string {
   const [first, last] = [submitted[0], submitted.at(-1)] as [number[], number[]];
   const ends = toMicroRing([first, last]);
-  if (ends.x.length > 1) return fault(`is not closed: begins at ${first.join(' ')} and ends at ${last.join(' ')}`);
+  if (ends.x.length > 1) return `is not closed: begins at ${first.join(' ')} and ends at ${last.join(' ')}`;
   const ring = toMicroRing(submitted);
-  if (ring.x.length < 3) return fault(`has ${ring.x.length} different positions, expected 3 or more`);
-  if (isFlat(ring)) return fault('has no area, all its positions lie on a line');
+  if (ring.x.length < 3) return `has ${ring.x.length} different positions, expected 3 or more`;
+  if (isFlat(ring)) return 'has no area, all its positions lie on a line';
   const contact = selfContact(ring);
-  if (contact !== null) return fault(contact);
+  if (contact !== null) return contact;
   const whole = counterClockwise(ring);
   const thinned = thinRing(whole, ANSWERED_POSITIONS_MAX - 1);
   const exact = fromMicroRing(whole);
@@ -118,11 +106,7 @@ export function polygonShape(submitted: Ring): AreaShape | GeometryFault {
 }
 
 function isPosition(value: unknown): value is [number, number] {
-  return (
-    Array.isArray(value) &&
-    (value.length === 2 || value.length === 3) &&
-    value.every((part) => typeof part === 'number' && Number.isFinite(part))
-  );
+  return Array.isArray(value) && (value.length === 2 || value.length === 3) && value.every(Number.isFinite);
 }
 
 function wordFor(type: unknown): string {

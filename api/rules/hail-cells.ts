@@ -5,7 +5,7 @@ import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { Found, LiveSnapshot, Place } from '../published/live.ts';
-import { damageWord, hailDuration, kineticEnergy, type LowestEcho, terminalVelocity } from './damage.ts';
+import { damageWord, hailDuration, kineticEnergy, terminalVelocity } from './damage.ts';
 import { monthOfYear, pixelQuality } from './detection-quality.ts';
 import { radarBlock } from './radar-block.ts';
 import { rounded } from './rounded.ts';
@@ -97,11 +97,7 @@ export function advancedBlocks(
     return {
       radar: radarBlock(largest.estimated_size_mm, largest, largest, largest.scan_time),
       storm: stormBlock(newest, snapshot),
-      impact: impactBlock(
-        hail,
-        lowestEchoes(hail, snapshot, since_ms),
-        newest.track_id === null ? null : areaOf(newest.track_id),
-      ),
+      impact: impactBlock(hail, snapshot, since_ms, newest.track_id === null ? null : areaOf(newest.track_id)),
       detection_quality: pixelQuality(hail.place, monthOfYear(now_ms), terrain),
     };
   };
@@ -129,19 +125,17 @@ export function wholeDirection(direction_deg: number | null): number | null {
   return direction_deg === null ? null : rounded(direction_deg, 0) % 360;
 }
 
-/** Echoes of the lowest beams at the largest hail of a place, for each scan of the look-back. */
-function lowestEchoes({ place }: PlaceHail, { detections }: LiveSnapshot, since_ms: number): LowestEcho[] {
-  const reflectivities = detections.column('lowest_reflectivity_dbz');
-  return place.scans
-    .filter(({ scan_time }) => scan_time >= since_ms)
-    .map(({ scan_time, largest }) => ({ scan_time, reflectivity_dbz: reflectivities[largest] ?? null }));
-}
-
+/** Kinetic energy is that of the echoes of the lowest beams at the largest hail of each scan of the look-back. */
 function impactBlock(
-  { estimated_size_mm, severe_scans }: PlaceHail,
-  echoes: readonly LowestEcho[],
+  { place, estimated_size_mm, severe_scans }: PlaceHail,
+  { detections }: LiveSnapshot,
+  since_ms: number,
   swath_area_km2: number | null,
 ): ImpactBlock {
+  const reflectivities = detections.column('lowest_reflectivity_dbz');
+  const echoes = place.scans
+    .filter(({ scan_time }) => scan_time >= since_ms)
+    .map(({ scan_time, largest }) => ({ scan_time, reflectivity_dbz: reflectivities[largest] ?? null }));
   return {
     hail_duration_min: rounded(hailDuration(severe_scans), 1),
     kinetic_energy_j_m2: rounded(kineticEnergy(echoes), 1),

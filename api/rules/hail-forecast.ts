@@ -52,10 +52,10 @@ function modelOf(runs: readonly ForecastRun[]): HailForecast['model'] {
 }
 
 function peakOf(rows: readonly Forecast[]): ForecastPeak | null {
-  let peak: Forecast | null = null;
-  for (const row of rows)
-    if (row.hail_probability !== null && row.hail_probability > (peak?.hail_probability ?? -1)) peak = row;
-  if (peak === null) return null;
+  const [peak] = rows
+    .filter(({ hail_probability }) => hail_probability !== null)
+    .sort((a, b) => (b.hail_probability ?? 0) - (a.hail_probability ?? 0));
+  if (peak === undefined) return null;
   const { risk_score: _, ...shown } = hourOf(peak);
   return shown;
 }

@@ -34,15 +34,11 @@ export function hasHailCell(snapshot: LiveSnapshot, near: Vicinity): boolean {
 export function hailWithoutStorm(snapshot: LiveSnapshot, near: Vicinity, now: readonly number[]): string[] {
   if (now.length === 0) return hasHailCell(snapshot, near) ? [EARLIER] : [];
   const cells = snapshot.detections.column('cell_index');
-  const reasons = new Set(
-    now.map((index) => {
-      if (snapshot.isTracked(index)) return 'beyond';
-      return (cells[index] ?? null) === null ? 'too_small' : 'one_scan';
-    }),
-  );
-  return (['one_scan', 'too_small', 'beyond'] as const)
-    .filter((reason) => reasons.has(reason))
-    .map((reason) => UNTRACKED[reason]);
+  const reasons = now.map((index) => {
+    if (snapshot.isTracked(index)) return UNTRACKED.beyond;
+    return (cells[index] ?? null) === null ? UNTRACKED.too_small : UNTRACKED.one_scan;
+  });
+  return Object.values(UNTRACKED).filter((reason) => reasons.includes(reason));
 }
 
 /** Sentences as one note; null without any. */

@@ -1,21 +1,12 @@
 import timeZoneName from '@photostructure/tz-lookup';
 import type { Position } from '../../schemas/geo/position.ts';
 
-/** An instant as clocks at a place show it. */
-interface LocalInstant {
-  /** YYYY-MM-DD. */
-  readonly date: string;
-  /** `7:31 p.m.` */
-  readonly clock: string;
-  /** Abbreviation of the time in force: `CDT`, or `GMT-7` where English has none. */
-  readonly abbreviation: string;
-}
-
 /** Civil time at a place. */
 export interface LocalTime {
   /** IANA name of the zone. */
   readonly zone: string;
-  readonly at: (time_ms: number) => LocalInstant;
+  /** An instant as clocks show it: YYYY-MM-DD, `7:31 p.m.`, and `CDT`, or `GMT-7` where English has no abbreviation. */
+  readonly at: (time_ms: number) => Readonly<Record<'date' | 'clock' | 'abbreviation', string>>;
 }
 
 /** Zones of the open sea, without civil time: `Etc/GMT+9`. */

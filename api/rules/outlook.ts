@@ -37,8 +37,8 @@ export function outlookOfDay(areas: readonly SpcOutlook[], day: number, at_ms: n
 
 /** The product of a day at a point; all fields are null for an empty product. */
 export function outlookAt(product: readonly SpcOutlook[], day: number, point: Position): ConvectiveOutlook {
-  const percent = (hazard: OutlookHazard) => probabilityAt(layerOf(product, hazard, 'significant'), point, 0);
-  const { category, category_label } = categoryAt(layerOf(product, 'categorical', 'significant'), point);
+  const percent = (hazard: OutlookHazard) => probabilityAt(layerOf(product, hazard), point, 0);
+  const { category, category_label } = categoryAt(layerOf(product, 'categorical'), point);
   return {
     category,
     category_label,
@@ -47,19 +47,23 @@ export function outlookAt(product: readonly SpcOutlook[], day: number, point: Po
     tornado_probability_pct: percent('tornado'),
     wind_probability_pct: percent('wind'),
     // From day 4 on a point outside of the areas is one whose probability is too low or too uncertain to be given.
-    severe_probability_pct: probabilityAt(layerOf(product, 'any_severe', 'significant'), point, day < 4 ? 0 : null),
+    severe_probability_pct: probabilityAt(layerOf(product, 'any_severe'), point, day < 4 ? 0 : null),
   };
 }
 
 /** Whether any of the products of days 4 to 8 has an area at a point; null where none has and one of them is not known. */
 export function hasExtendedRisk(products: readonly (readonly SpcOutlook[])[], point: Position): boolean | null {
-  const layers = products.map((product) => layerOf(product, 'any_severe', 'significant'));
+  const layers = products.map((product) => layerOf(product, 'any_severe'));
   if (layers.some((layer) => areasAt(layer, point).length > 0)) return true;
   return layers.every(isWhole) ? false : null;
 }
 
 /** Areas of a layer, without those of files that hold another part of it. */
-function layerOf(product: readonly SpcOutlook[], wanted: OutlookHazard, other: OutlookPart): SpcOutlook[] {
+function layerOf(
+  product: readonly SpcOutlook[],
+  wanted: OutlookHazard,
+  other: OutlookPart = 'significant',
+): SpcOutlook[] {
   return product.filter(({ hazard, part }) => hazard === wanted && part !== other);
 }
 
@@ -119,6 +123,6 @@ function isSignificantAt(product: readonly SpcOutlook[], point: Position): boole
 
 /** True when every layer of a product is there, whole and of one issue, apart from those of significant severity. */
 function isWholeIssue(product: readonly SpcOutlook[]): boolean {
-  const layers = HAZARDS_OF_A_PRODUCT.map((hazard) => layerOf(product, hazard, 'significant'));
+  const layers = HAZARDS_OF_A_PRODUCT.map((hazard) => layerOf(product, hazard));
   return layers.every(isWhole) && new Set(layers.flat().map(({ issue_time }) => issue_time)).size === 1;
 }

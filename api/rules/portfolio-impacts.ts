@@ -74,7 +74,7 @@ function impactOf(location: Asset, pixels: HailPixels): Impact | null {
 
 /**
  * A page of impacts in ascending order of id: those after the cursor, and the cursor of the next page. `date` gives the month
- * for the freezing level, `terrain` the beams that terrain blocks.
+ * for the freezing level, `terrain` the beams that terrain blocks. Without ground reports nothing is corroborated.
  */
 export async function impactsPage(
   impacts: readonly Impact[],
@@ -83,29 +83,20 @@ export async function impactsPage(
   limit: number,
   terrain: Blockage | null,
 ): Promise<Pick<PortfolioImpacts, 'impacts' | 'next_cursor'>> {
+  const month = Number(date.slice('YYYY-'.length, 'YYYY-MM'.length));
   const rest = cursor === null ? impacts : impacts.filter(({ location }) => location.id > cursor);
   const page: PortfolioImpact[] = [];
-  await forEachInChunks(rest.slice(0, limit), CONFIDENCES, (impact) => {
-    page.push(resourceOf(impact, date, terrain));
+  await forEachInChunks(rest.slice(0, limit), CONFIDENCES, ({ location, nearest_m, max_mm, detections }) => {
+    const { hdqi } = qualityAt(location, month, terrain).block;
+    const evidence = { size_mm: max_mm, n_detections: detections, corroborated: false, hdqi };
+    page.push({
+      asset_id: location.id,
+      name: location.name,
+      nearest_detection_m: Math.round(nearest_m),
+      max_size_mm: rounded(max_mm, 1),
+      ml_confidence: rounded(pointConfidence(evidence), 3),
+      n_detections: detections,
+    });
   });
   return { impacts: page, next_cursor: rest.length > limit ? (page.at(-1)?.asset_id ?? null) : null };
-}
-
-/** Confidence without ground reports: nothing is corroborated. */
-function resourceOf(
-  { location, nearest_m, max_mm, detections }: Impact,
-  date: string,
-  terrain: Blockage | null,
-): PortfolioImpact {
-  const month = Number(date.slice('YYYY-'.length, 'YYYY-MM'.length));
-  const { hdqi } = qualityAt(location, month, terrain).block;
-  const evidence = { size_mm: max_mm, n_detections: detections, corroborated: false, hdqi };
-  return {
-    asset_id: location.id,
-    name: location.name,
-    nearest_detection_m: Math.round(nearest_m),
-    max_size_mm: rounded(max_mm, 1),
-    ml_confidence: rounded(pointConfidence(evidence), 3),
-    n_detections: detections,
-  };
 }

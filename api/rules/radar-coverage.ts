@@ -32,18 +32,13 @@ export interface Coverage {
   readonly until_ms: number | null;
 }
 
-/** Scans in order of time, epoch milliseconds, and for each whether it saw the place (1) or not (0). */
-export interface Looks {
-  readonly times: ArrayLike<number>;
-  readonly seen: ArrayLike<number>;
-}
-
 /**
- * Radar coverage of a place during a storm date, or during the part of it that is over. `before`: the last scan of the date before,
+ * Radar coverage of a place during a storm date, or during the part of it that is over. `times`: scans in order, epoch milliseconds,
+ * and in `seen` for each whether it saw the place (1) or not (0). `before`: the last scan of the date before,
  * which counts for the first minutes if it saw the place, and the last scan of that date that did. Null without one.
  */
 export function radarCoverageOf(
-  { times, seen }: Looks,
+  { times, seen }: Readonly<Record<'times' | 'seen', ArrayLike<number>>>,
   { from_ms, to_ms }: Span,
   before: { readonly time_ms: number; readonly seen_ms: number | null } | null,
   isRunning: boolean,
@@ -86,7 +81,7 @@ function seenInPart(date: string, { share, gaps, long_gaps, until_ms }: Coverage
   if (shown.length === 0 && until_ms === null) return null;
   return {
     date,
-    share: shareOf({ share }),
+    share: shareOf(share),
     until: timestamp(until_ms),
     gap_count: shown.length,
     gaps: longest(shown).map(({ from_ms, to_ms }) => ({ from: timestamp(from_ms), to: timestamp(to_ms) })),
@@ -95,16 +90,13 @@ function seenInPart(date: string, { share, gaps, long_gaps, until_ms }: Coverage
 
 /** The longest gaps of a date, of equals the first, ascending: as many as an answer lists. */
 function longest(gaps: readonly Span[]): readonly Span[] {
-  if (gaps.length <= GAPS_LISTED_MAX) return gaps;
   const length_ms = ({ from_ms, to_ms }: Span) => to_ms - from_ms;
-  return gaps
-    .toSorted((a, b) => length_ms(b) - length_ms(a))
-    .slice(0, GAPS_LISTED_MAX)
-    .sort((a, b) => a.from_ms - b.from_ms);
+  const listed = new Set(gaps.toSorted((a, b) => length_ms(b) - length_ms(a)).slice(0, GAPS_LISTED_MAX));
+  return gaps.filter((gap) => listed.has(gap));
 }
 
 /** The share as answers show it. A date that lacks a second never shows 1, a date with one second never shows 0. */
-function shareOf({ share }: Pick<Coverage, 'share'>): number {
+function shareOf(share: number): number {
   return share >= 1 || share <= 0 ? share : Math.min(0.999, Math.max(0.001, rounded(share, 3)));
 }
 
@@ -118,6 +110,6 @@ export function radarGapsOf(
     dates_without_data: [...dates_without_data],
     dates_with_unknown_scans: dates.flatMap(([date, known]) => (known === null ? [date] : [])),
     dates_seen_in_part: dates.flatMap(([date, known]) => (known === null ? null : seenInPart(date, known)) ?? []),
-    coverage: dates.map(([date, known]) => ({ date, share: known === null ? null : shareOf(known) })),
+    coverage: dates.map(([date, known]) => ({ date, share: known === null ? null : shareOf(known.share) })),
   };
 }

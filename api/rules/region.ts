@@ -1,5 +1,5 @@
 import type { PixelRuns } from '../../schemas/geo/fill.ts';
-import type { Window } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type Bbox, CONUS } from '../../schemas/geo/position.ts';
 import { stateBox, statePixels } from './geo/us-states.ts';
 
@@ -21,19 +21,17 @@ export const CONUS_BOX: Bbox = [CONUS.west, CONUS.south, CONUS.east, CONUS.north
  * Region of a question: a box, a state by its USPS code, or without either the whole of CONUS. A box is clipped to CONUS;
  * one that does not meet it, and a state outside it, has no pixels.
  */
-export function regionOf(asked: { readonly bbox: Bbox | null; readonly state: string | null }): Region {
-  if (asked.state !== null) return ofState(asked.state);
-  const clipped = clip(asked.bbox ?? CONUS_BOX);
-  if (clipped === null) return { bbox: asked.bbox ?? CONUS_BOX, state: null, window: null, runs: null };
-  return { bbox: clipped, state: null, window: centresIn(clipped), runs: null };
-}
-
-function ofState(state: string): Region {
-  const bbox = stateBox(state);
-  const clipped = clip(bbox);
+export function regionOf({ bbox, state }: { readonly bbox: Bbox | null; readonly state: string | null }): Region {
+  const asked = state === null ? (bbox ?? CONUS_BOX) : stateBox(state);
+  const clipped = clip(asked);
   const window = clipped === null ? null : centresIn(clipped);
-  const runs = window === null ? null : statePixels(state);
-  return { bbox, state, window: runs === null || runs.row.length === 0 ? null : window, runs };
+  const runs = state === null || window === null ? null : statePixels(state);
+  return {
+    bbox: state === null ? (clipped ?? asked) : asked,
+    state,
+    window: runs?.row.length === 0 ? null : window,
+    runs,
+  };
 }
 
 function clip([west, south, east, north]: Bbox): Bbox | null {
@@ -46,20 +44,12 @@ function clip([west, south, east, north]: Bbox): Bbox | null {
   return box[0] <= box[2] && box[1] <= box[3] ? box : null;
 }
 
-/** Pixels whose centre lies in a box, edges included; null for none. Centres end in 5 thousandths of a degree. */
+/** Pixels whose centre lies in a box, edges included; null for none. Ten-millionths of a step hide the error of binary fractions. */
 function centresIn([west, south, east, north]: Bbox): Window | null {
-  const row0 = Math.ceil(tenth(54_995 - thousandths(north)));
-  const row1 = Math.floor(tenth(54_995 - thousandths(south)));
-  const col0 = Math.ceil(tenth(thousandths(west) + 129_995));
-  const col1 = Math.floor(tenth(thousandths(east) + 129_995));
+  const exact = (steps: number) => Math.round(steps * 1e7) / 1e7;
+  const row0 = Math.ceil(exact((rowLat(0) - north) / LATTICE.step));
+  const row1 = Math.floor(exact((rowLat(0) - south) / LATTICE.step));
+  const col0 = Math.ceil(exact((west - colLon(0)) / LATTICE.step));
+  const col1 = Math.floor(exact((east - colLon(0)) / LATTICE.step));
   return row0 > row1 || col0 > col1 ? null : { row0, col0, rows: row1 - row0 + 1, cols: col1 - col0 + 1 };
-}
-
-/** Thousandths of a degree without the error of binary fractions: 41.995 gives exactly 41,995. */
-function thousandths(deg: number): number {
-  return Math.round(deg * 1e9) / 1e6;
-}
-
-function tenth(value: number): number {
-  return Math.round(value * 1e6) / 1e7;
 }

@@ -3,18 +3,14 @@ import { type MultiPolygon, traceMultiPolygon } from '../../schemas/geo/rings.ts
 import { SIZE_BANDS, type SizeCategory } from '../../schemas/size.ts';
 import { simplifyMultiPolygon } from './geo/simplify.ts';
 
+/** Pixels of a day maximum: lattice row and column, largest size in mm; a pixel named twice counts once, as the larger. */
+export type MaximumPixels = Readonly<Record<'row' | 'col' | 'mm', ArrayLike<number>>>;
+
 /** Asks for the tiers of some pixels. */
 export interface Drawing {
   readonly pixels: MaximumPixels;
   readonly min_size_mm: number;
   readonly simplify_m: number;
-}
-
-/** Pixels of a day maximum: lattice row and column, largest size in mm; a pixel named twice counts once, as the larger. */
-export interface MaximumPixels {
-  readonly row: ArrayLike<number>;
-  readonly col: ArrayLike<number>;
-  readonly mm: ArrayLike<number>;
 }
 
 /** The footprint of all hail at or above a size. */

@@ -280,21 +280,21 @@ export function methodologyOf(
   data_source: Verification['data_source'],
   { hasReports, without_data, without_reports, isPublished, storm_day_start_hour }: DataAtHand,
 ): Verification['methodology'] {
-  const unheard =
-    without_reports === 0
-      ? ''
-      : ` Storm dates of the range for which no ground reports were collected: ${without_reports}. That none is listed for them says nothing.`;
-  const reports = hasReports ? unheard : ' No ground reports are published here, so nothing is corroborated.';
-  const dark =
-    without_data === 0
-      ? ''
-      : ` Storm dates of the range for which no radar data are published: ${without_data}. Where they have no event, that says nothing.`;
-  const outside = isPublished ? '' : ` ${OFF_LATTICE}`;
+  const limits = [
+    [!isPublished, OFF_LATTICE],
+    [!hasReports, 'No ground reports are published here, so nothing is corroborated.'],
+    [
+      hasReports && without_reports > 0,
+      `Storm dates of the range for which no ground reports were collected: ${without_reports}. That none is listed for them says nothing.`,
+    ],
+    [
+      without_data > 0,
+      `Storm dates of the range for which no radar data are published: ${without_data}. Where they have no event, that says nothing.`,
+    ],
+  ] as const;
+  const limited = limits.flatMap(([holds, text]) => (holds ? [` ${text}`] : [])).join('');
   const source = data_source === null ? '' : SOURCES[data_source];
   const day = ` ${stormDayInWords(storm_day_start_hour)}${storm_day_start_hour === 0 ? EVENING : ''}`;
-  return {
-    version: METHODOLOGY_VERSION,
-    description: `${HOW}${day}${outside}${reports}${dark}${source}`,
-    bands_mi: [...BANDS_MI],
-  };
+  const description = `${HOW}${day}${limited}${source}`;
+  return { version: METHODOLOGY_VERSION, description, bands_mi: [...BANDS_MI] };
 }

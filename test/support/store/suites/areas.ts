@@ -5,7 +5,7 @@ import type { StoredAnswer } from '../../../../api/billing/idempotency.ts';
 import type { Records } from '../../../../api/billing/records.ts';
 import type { Writer } from '../../../../api/records/database.ts';
 import { selectPage } from '../../../../api/records/own-rows.ts';
-import { type AreaShape, isFault, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
+import { type AreaShape, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
 import { boxRing } from '../../../../schemas/geo/position.ts';
 import type { Ring } from '../../../../schemas/geo/rings.ts';
 import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';
@@ -16,13 +16,12 @@ const ANSWER: StoredAnswer = { status: 200, type: 'application/json', body: '' }
 
 function shapeAt(lat: number, lon: number): AreaShape {
   const shape = pointShape({ lat, lon });
-  if (isFault(shape)) throw new Error(shape.reason);
   return shape;
 }
 
 function shapeOf(ring: Ring): AreaShape {
   const shape = polygonShape(ring);
-  if (isFault(shape)) throw new Error(shape.reason);
+  if (typeof shape === 'string') throw new Error(shape);
   return shape;
 }
 
