@@ -44,9 +44,7 @@ export interface ExportRows {
   readonly note: string | null;
 }
 
-/** How the rows of a dataset are found. */
 interface RowsOf {
-  /** Every file that is read. */
   readonly files: (question: RowsQuestion) => readonly string[];
   /** Counts the rows; beyond `cap` the latest are left out. */
   readonly rows: (queries: Queries, question: RowsQuestion, cap: number) => Promise<ExportRows>;
@@ -68,7 +66,6 @@ function radarFiles({ edition, first, last, region }: RowsQuestion, table: strin
   return edition.paths(table, edition.datesBetween(first, last), { bbox: region.bbox });
 }
 
-/** Facts about rows from radar. */
 function observedOn({ edition, first, last }: RowsQuestion) {
   const dates = edition.datesBetween(first, last);
   const data_source = edition.provenanceOf(dates);

@@ -13,7 +13,6 @@ const MAKING = '.making';
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-/** A job whose file was made. */
 type FiledJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'sha256'>;
 
 /**
@@ -72,7 +71,6 @@ export async function fileFault(root: string, job: FiledJob & Pick<Job, 'bytes'>
   return stats.size === job.bytes ? null : `has ${stats.size} bytes, its row says ${job.bytes ?? 'none'}`;
 }
 
-/** Removes the file of a job, if there is one. */
 export async function removeFile(root: string, job: FiledJob): Promise<void> {
   await rm(jobFilePath(root, job), { force: true });
 }

@@ -8,13 +8,10 @@ import {
 import { REPORT_KEPT_DAYS, ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
 import type { Services } from '../services.ts';
 
-/** Services that make files. */
 export type MakingServices = Pick<Services, 'catalog' | 'jobEngine' | 'terrain' | 'storm_day_start_hour' | 'now'>;
 
-/** Input of a job handler. */
 export interface JobToMake<Params> {
   readonly id: string;
-  /** The validated request. */
   readonly params: Params;
   /** Absolute path of the file to write. Its folder belongs to this attempt and is removed afterwards. */
   readonly path: string;
@@ -35,10 +32,8 @@ export interface MadeFile<Summary> {
   readonly data_source: MixedProvenance | null;
 }
 
-/** A job handler makes the file of a job. */
 export type MakeFile<Params, Summary> = (job: JobToMake<Params>) => Promise<MadeFile<Summary>>;
 
-/** The job handler of each kind. */
 export interface JobHandlers {
   readonly report: MakeFile<ReportRequest, ReportSummary>;
   readonly export: MakeFile<ExportParams, ExportSummary>;

@@ -12,7 +12,6 @@ export function filePath(id: string): string {
   return `/files/${id}`;
 }
 
-/** Address of a job's poll. */
 export function pollUrl(base_url: string, { poll_path }: { readonly poll_path: string }, id: string): string {
   return `${base_url}${poll_path}/${id}`;
 }

@@ -13,7 +13,6 @@ const printReport = onThread<ReportMaterial, Uint8Array>({
   limit_ms: 30_000,
 });
 
-/** Makes the document of a verification of the current edition. */
 export const makeReport: MakeFile<ReportRequest, ReportSummary> = async ({ id, params, path, services, signal }) => {
   const { catalog, jobEngine, now, storm_day_start_hour } = services;
   const generated_ms = now();

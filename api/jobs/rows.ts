@@ -15,9 +15,7 @@ import { EXPORT, type MadeFile, REPORT } from './kinds.ts';
 /** A report or an export, as it is stored: `params`, `charge` and `summary` are JSON. */
 export type Job = Readonly<Selectable<Database['jobs']>>;
 
-/** Name of the tasks that run a job. */
 export const JOB_TASK = 'job';
-/** Payload of such a task. */
 export const JobTask = z.object({ job_id: z.string() });
 
 /** Pending jobs of a business at most: enough for a batch, and few enough that other businesses get their turn. */
@@ -220,7 +218,6 @@ export async function pendingSince(
     .execute();
 }
 
-/** Jobs that wait, and jobs at work. */
 export async function jobBacklog(rows: Kysely<Database>): Promise<{ queued: number; running: number }> {
   const { pending, running } = await rows
     .selectFrom('jobs')

@@ -22,7 +22,6 @@ import {
   putJobBack,
 } from './rows.ts';
 
-/** How jobs are run. */
 const RUN_DEFAULTS = {
   /** Time limit of a job handler. */
   limit_ms: 900_000,
@@ -44,7 +43,6 @@ interface RunParts {
   readonly jobHandlers: JobHandlers;
   readonly settings: RunSettings;
   readonly log: Logger;
-  /** The service is being stopped. */
   readonly stop: AbortSignal;
 }
 

@@ -38,12 +38,10 @@ function style(fontSize: number, leading: number, more: Style = {}): Style {
   return { fontSize, lineHeight: leading / (fontSize * LINE), ...more };
 }
 
-/** A paragraph with some space after it. */
 export function paragraph(text: string, name: keyof typeof STYLES, after = 5): Content {
   return { text, style: name, margin: [0, 0, 0, after] };
 }
 
-/** A horizontal line over the width of the text. */
 export function rule(lineWidth: number, above: number, below: number, lineColor: string = RULE): Content {
   const line = { type: 'line' as const, x1: 0, y1: 0, x2: TEXT_WIDTH, y2: 0, lineWidth, lineColor };
   return { canvas: [line], margin: [0, above, 0, below] };

@@ -1,5 +1,5 @@
+import { offsetKm } from '../../schemas/geo/distance.ts';
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
-import { localScale } from '../../schemas/geo/local-scale.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { SIZE_COLORS, type SizeColor, sizeColor } from '../../schemas/palette.ts';
 import { BANDS_MI } from '../../schemas/resources/verification.ts';
@@ -30,8 +30,6 @@ const HEIGHT = LEGEND_TOP + 26;
 const HALF_MI = 5.5;
 const POINTS_PER_MILE = MAP_SIDE / (2 * HALF_MI);
 const POINTS_PER_KM = (POINTS_PER_MILE * 1000) / METRES_PER_MILE;
-/** Reach of the local scale of kilometres per degree, degrees. */
-const REACH_DEG = 0.1;
 const GROUND = '#fdfdfb';
 const RING = '#3d4f5d';
 /** The bar of the scale is two kilometres long, with a mark at one mile. */
@@ -89,13 +87,10 @@ export function eventMap(point: Position, event: ReportEvent, not_real: NotRealM
     .replace(FRACTION, (number) => String(Number(Number(number).toFixed(2))));
 }
 
-/** Projection around the point: kilometres east and north by the ellipsoid's scale at its latitude. */
+/** Projection around the point by distance and direction. */
 function projection(point: Position): (position: Position) => Spot {
-  const { east, north } = localScale(point, REACH_DEG);
-  return ({ lat, lon }) => {
-    const dy = lat - point.lat;
-    const east_km = (lon - point.lon) * (east[0] + dy * (east[1] + dy * east[2]));
-    const north_km = dy * (north[0] + dy * north[1]);
+  return (position) => {
+    const { east_km, north_km } = offsetKm(point, position);
     return { x: MIDDLE.x + east_km * POINTS_PER_KM, y: MIDDLE.y - north_km * POINTS_PER_KM };
   };
 }

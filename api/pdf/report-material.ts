@@ -19,7 +19,6 @@ export type ReportedHail = Pick<
   'source' | 'time' | 'lat' | 'lon' | 'size_mm' | 'place' | 'distance_m'
 >;
 
-/** Pixels and reports of one event. */
 export interface EventMaterial {
   /** Pixels of 5 mm and more around the point, also those a little outside the radius. */
   readonly pixels: readonly ReportPixel[];
@@ -34,7 +33,6 @@ export interface ReportLabels {
   readonly address: string | null;
 }
 
-/** The whole input of the document of a verification. */
 export interface ReportMaterial {
   readonly report_id: string;
   /** Epoch milliseconds; the only difference between two documents of the same verification. */
@@ -45,7 +43,6 @@ export interface ReportMaterial {
   readonly events: readonly EventMaterial[];
   /** Source of all data used; null without data. */
   readonly data_source: MixedProvenance | null;
-  /** Source of the radar data. */
   readonly radar_source: MixedProvenance | null;
   /** Storm dates of the range for which no ground reports were collected, ascending. */
   readonly dates_without_reports: readonly string[];
@@ -63,7 +60,6 @@ const REPORTS_MAX = 1000;
 const EDGE_M = 0.01;
 const VERDICT_RANK: Readonly<Record<Verdict, number>> = { hit: 2, marginal: 1, miss: 0 };
 
-/** Places of the hail of a storm date, by radar. */
 interface HailPlaces {
   /** Distance of the largest pixel within the radius, among equals the nearest; 0 where it contains the point; null without any. */
   readonly largest_m: number | null;
@@ -73,12 +69,10 @@ interface HailPlaces {
   readonly rings_mm: readonly (number | null)[];
 }
 
-/** An event with everything that a document shows of it. */
 export interface ReportEvent extends HailPlaces {
   readonly event: VerificationEvent;
   readonly pixels: readonly ReportPixel[];
   readonly reports: readonly ReportedHail[];
-  /** The nearest reports, which are listed. */
   readonly listed: readonly ReportedHail[];
   readonly has_map: boolean;
   /** False where no radar data of the date are published. */

@@ -52,7 +52,6 @@ const LABEL_WIDTH = 66;
 const DESCRIPTION_MAX = 3000;
 /** An event with up to this number of reports fits one page; a longer list begins on a new page and goes on. */
 const WHOLE_REPORTS_MAX = 15;
-/** How to read the maps. */
 const MAPS =
   'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark, below that it is a weak echo or small hail. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
 
@@ -268,7 +267,6 @@ function localInWords([first]: readonly ReportEvent[], storm_day_start_hour: num
   return `Local time is ${local.zone}: the storm date ${event.event_date} begins there on ${localSpan(local, start_ms, start_ms)}. `;
 }
 
-/** Each note once, with its dates. */
 function notesOf(events: readonly ReportEvent[]): string[] {
   const noted = events.flatMap(({ event }) =>
     event.note === null ? [] : [{ date: event.event_date, note: printable(event.note, NOTE_MAX) }],

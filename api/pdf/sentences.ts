@@ -70,13 +70,11 @@ const SOURCE_WORDS: Readonly<Record<MixedProvenance, string>> = {
 
 const WITHIN = `within ${VERIFICATION_RADIUS_MI} miles`;
 const NO_REPORT = `The collected feeds hold no report of hail on the ground ${WITHIN}.`;
-/** A sentence of every document. */
 const ABSENCE_SENTENCE = 'Absence of evidence is not proof of absence.';
 
 /** Gaps are printed for at most this number of dates; beyond it only the dates are printed. */
 const DATES_WITH_GAPS_MAX = 12;
 
-/** Hail on a storm date. */
 interface Hail {
   readonly size_mm: number;
   /** From the location; 0 at the location. */
@@ -390,7 +388,6 @@ function verdictSentence({ event }: ReportEvent): string {
   return `${reasons[event.verdict]} Confidence ${event.ml_confidence.toFixed(3)} of 1.`;
 }
 
-/** Limits of every document of this kind. */
 export const LIMITS = [
   `${ABSENCE_SENTENCE} No signal, no report or a miss does not show that no hail fell.`,
   'MESH, the maximum estimated size of hail, is an upper estimate from radar reflectivity aloft, no measurement on the ground. It says too much in tall storms in warm, weakly sheared air, too little in some rotating storms; above 2 in (50 mm) it separates poorly.',
@@ -401,7 +398,6 @@ export const LIMITS = [
   'This document speaks of hail, not of damage, and replaces no inspection. NOAA, named as the source, does not endorse it.',
 ] as const;
 
-/** Version, bands and sources of the verdicts. */
 export function methodSentence(material: ReportMaterial): string {
   const { version, bands_mi } = material.verification.methodology;
   return `Method version ${version}: equal inputs give equal verdicts. Distance bands end at ${bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${sourceSentence(material)}`;
@@ -419,7 +415,6 @@ function sourceSentence(material: ReportMaterial): string {
   return `${radar}${has_reports ? ' Ground reports: Storm Prediction Center, National Weather Service.' : ''}`;
 }
 
-/** How well radar sees the place. */
 export function qualityInWords({ detection_quality, location }: Verification): string {
   // Geometry alone could call such a place excellent, but radar data there are not searched.
   if (!isOnLattice(location)) return `${OFF_LATTICE} What radars near it see is not searched here.`;
@@ -436,7 +431,6 @@ export function qualityInWords({ detection_quality, location }: Verification): s
 }
 /** Longest printed text of a request, characters: 200 letters of another script become more when transliterated. */
 const LABEL_MAX = 800;
-/** Printed for a text without any printable character. */
 const NOT_PRINTABLE = '(not printable)';
 /** Texts of the request that are printed, by label. */
 export function printedLabels({ prepared_for, reference, address }: ReportLabels): [string, string][] {

@@ -46,9 +46,10 @@ const LAYOUT: CustomTableLayout = {
 /** A table whose rows stay whole, its head repeated on every page and never alone at the foot of one. */
 function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Content {
   const heads = columns.map(
-    ([text, , , alignment = 'left']): TableCell => ({
-      ...{ text, alignment },
+    ([text, , , alignment]): TableCell => ({
+      text,
       style: 'column_head',
+      alignment: alignment ?? 'left',
       verticalAlignment: 'bottom',
     }),
   );
@@ -71,12 +72,10 @@ function cell(text: string, style: CellStyle = 'cell'): ContentText {
   return { text, style, noWrap: true };
 }
 
-/** A line and a fainter one below it. */
 function twoLines(first: Content, below: string, alignment: Alignment = 'left'): Content {
   return { stack: [first, ...(below === '' ? [] : [cell(below, 'cell_faint')])], alignment };
 }
 
-/** The verdict of every storm date with a signal. */
 export function verdictTable(events: readonly ReportEvent[]): Content {
   const local = events[0]?.local ?? null;
   const columns: Column<ReportEvent>[] = [

@@ -9,7 +9,6 @@ export function anyHailOf(subscription_id: string): string {
   return `${subscription_id}${SUFFIX}`;
 }
 
-/** True for the location id of an any-hail watch. */
 export function isAnyHail(location_id: string): boolean {
   return location_id.endsWith(SUFFIX);
 }

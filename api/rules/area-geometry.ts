@@ -18,13 +18,11 @@ const POINT_AREA_SQ_MI = 1;
 
 const SQ_KM_PER_SQ_MI = (METRES_PER_MILE / 1000) ** 2;
 
-/** Geometry of an area. */
 export interface AreaShape {
   /** Outer ring of a polygon as answers show it: six decimals, counter-clockwise, at most 499 positions; null for a point. */
   readonly ring: Ring | null;
   /** The ring as it was submitted, for matching: six decimals, counter-clockwise; null where `ring` has all its vertices, and for a point. */
   readonly submitted: Ring | null;
-  /** The point of a point area. */
   readonly point: Position | null;
   readonly bbox: Bbox;
   readonly centroid_geohash4: string;

@@ -56,15 +56,12 @@ export function boxesMeet(a: Bbox, b: Bbox): boolean {
   return a[0] <= b[2] && a[2] >= b[0] && a[1] <= b[3] && a[3] >= b[1];
 }
 
-/** The smallest box around polygons. */
 export function boxOf(coordinates: MultiPolygon): Bbox {
   return bbox({ type: 'MultiPolygon', coordinates }) as [number, number, number, number];
 }
 
-/** A side of a ring. */
 export type Edge = readonly [from: readonly number[], to: readonly number[]];
 
-/** The sides of all rings. */
 export function edgesOf(polygons: MultiPolygon): Edge[] {
   return polygons.flat().flatMap((ring) => ring.slice(1).map((to, index): Edge => [ring[index] as number[], to]));
 }

@@ -2,10 +2,8 @@ import { type DamageWord, ROOF_DAMAGE_WORDS } from '../../schemas/resources/hail
 
 /** Sizes from which damage to a roof is possible, likely and severe, mm. */
 const ROOF_MM = { possible: 25, likely: 38, severe: 63 } as const;
-/** The same for a vehicle. */
 const VEHICLE_MM = { possible: 19, likely: 25, severe: 38 } as const;
 
-/** Possible damage by hail of a size. */
 export function damageWord(size_mm: number, to: 'roof' | 'vehicle'): DamageWord {
   const steps = Object.values(to === 'roof' ? ROOF_MM : VEHICLE_MM);
   return ROOF_DAMAGE_WORDS[steps.filter((from_mm) => size_mm >= from_mm).length] as DamageWord;

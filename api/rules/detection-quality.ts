@@ -54,7 +54,6 @@ const KEPT_MAX = 20_000;
 const NO_TERRAIN = {};
 const kept = new WeakMap<object, LRUCache<string, DetectionQualityBlock>>();
 
-/** Detection-quality block at the centre of a pixel. */
 export function pixelQuality(position: Position, month: number, terrain: Blockage | null): DetectionQualityBlock {
   const blocks = kept.get(terrain ?? NO_TERRAIN) ?? new LRUCache({ max: KEPT_MAX });
   kept.set(terrain ?? NO_TERRAIN, blocks);

@@ -8,7 +8,6 @@ export interface Episode {
   readonly status: 'open' | 'resolved' | 'closed';
   /** First detection, epoch milliseconds. */
   readonly triggered_ms: number;
-  /** Last detection. */
   readonly last_seen_ms: number;
   /** Largest size so far, mm. */
   readonly max_size_mm: number;
@@ -29,7 +28,6 @@ interface PlaceInScan {
   readonly covered_blocks: number | null;
 }
 
-/** Change to the alerts of a place. */
 type Step =
   | { readonly kind: 'nothing' | 'open' | 'close' }
   | { readonly kind: 'keep'; readonly last_seen_ms: number; readonly max_size_mm: number; readonly newer: boolean }

@@ -12,7 +12,6 @@ import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { cellOf } from './hail-risk.ts';
 import { rounded, roundedPosition } from './rounded.ts';
 
-/** A run of a model, and its source. */
 export type ForecastRun = Pick<Forecast, 'model' | 'run_time' | 'data_source'>;
 
 /** Rows that end after now and at most `hours` later; the running hour is the first. */

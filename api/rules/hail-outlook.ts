@@ -9,7 +9,6 @@ import { rounded } from './rounded.ts';
 /** Hour of UTC at which the days of outlooks begin. */
 const DAY_START_HOUR = 12;
 
-/** Columns that the answer for a day needs. */
 export type OutlookRow = Omit<Outlook, 'geohash4' | 'lat' | 'lon'>;
 
 /** Date of the day of outlooks that is running: that of the last 12 UTC. Earlier days are over. */

@@ -57,7 +57,6 @@ export function hailRisk(position: Position, cell: ClimatologyCell | null, data_
   };
 }
 
-/** Note on the meaning and the origin of the probabilities. */
 function riskNote({
   data_source,
   prior_share,

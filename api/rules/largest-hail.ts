@@ -12,7 +12,6 @@ export interface PixelRows {
   readonly inWindow: (window: PixelWindow, visit: (index: number, row: number, col: number) => void) => void;
 }
 
-/** Which pixels count. */
 export interface PixelQuestion extends Position {
   /** To the centre of a pixel, at most 100. */
   readonly radius_km: number;
@@ -22,7 +21,6 @@ export interface PixelQuestion extends Position {
   readonly min_size_mm: number;
 }
 
-/** The largest pixel of a storm date. */
 export interface LargestPixel<Rows extends PixelRows> extends Position {
   readonly storm_date: string;
   readonly distance_km: number;

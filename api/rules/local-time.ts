@@ -1,7 +1,6 @@
 import timeZoneName from '@photostructure/tz-lookup';
 import type { Position } from '../../schemas/geo/position.ts';
 
-/** Civil time at a place. */
 export interface LocalTime {
   /** IANA name of the zone. */
   readonly zone: string;

@@ -1,7 +1,6 @@
 import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 
-/** Something at a place, and how far away it is. */
 export interface Near<Item> {
   readonly item: Item;
   readonly distance_km: number;

@@ -76,7 +76,6 @@ function areasAt(layer: readonly SpcOutlook[], point: Position): SpcOutlook[] {
   return layer.filter((area) => hasGeometry(area) && holds(area, point));
 }
 
-/** An area whose shape is known. */
 export type PlacedArea = SpcOutlook & { readonly geometry: string };
 
 /** Areas of a product with a shape, layer by layer, the lowest category or probability first: drawn in this order none is hidden. */
@@ -91,7 +90,6 @@ function hasGeometry(area: SpcOutlook): area is PlacedArea {
   return area.geometry !== null;
 }
 
-/** The highest category at a point. */
 function categoryAt(
   layer: readonly SpcOutlook[],
   point: Position,

@@ -1,10 +1,8 @@
-/** Evidence of hail at a point on one storm date. */
 interface PointEvidence {
   /** Largest MESH, weighted by its distance, mm; 0 without any radar signal. */
   readonly size_mm: number;
   /** Detections (pixels times scans) in the nearest band that has hail. */
   readonly n_detections: number;
-  /** A ground report agrees. */
   readonly corroborated: boolean;
   /** How well radar sees hail there, 0..1. */
   readonly hdqi: number;

@@ -21,7 +21,6 @@ const CONFIDENCES = 50;
 
 type Asset = Position & Readonly<Record<'id' | 'name', string>>;
 
-/** Hail of one storm date at a pixel. */
 export interface PixelHail {
   readonly max_mm: number;
   /** Scans in which it was a detection, at least 1. */

@@ -16,7 +16,6 @@ export interface Span {
   readonly to_ms: number;
 }
 
-/** Radar coverage of a place on a storm date. */
 export interface Coverage {
   /** Share of the minutes that count during which a scan saw the place; 0..1. */
   readonly share: number;
@@ -24,7 +23,6 @@ export interface Coverage {
   readonly gaps: readonly Span[];
   /** Those of them between two scans more than ten minutes apart that saw the place. */
   readonly long_gaps: readonly Span[];
-  /** Scans of the date. */
   readonly scans: number;
   /** Those of them in which no radar covered the place. */
   readonly uncovered: number;

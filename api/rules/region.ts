@@ -3,7 +3,6 @@ import { colLon, LATTICE, rowLat, type Window } from '../../schemas/geo/lattice.
 import { type Bbox, CONUS } from '../../schemas/geo/position.ts';
 import { stateBox, statePixels } from './geo/us-states.ts';
 
-/** Pixels that a question is about. */
 export interface Region {
   /** The box that the answer shows: that of the question clipped to CONUS, of the state, or CONUS. */
   readonly bbox: Bbox;
@@ -14,7 +13,6 @@ export interface Region {
   readonly runs: PixelRuns | null;
 }
 
-/** CONUS as the interface defines it. */
 export const CONUS_BOX: Bbox = [CONUS.west, CONUS.south, CONUS.east, CONUS.north];
 
 /**

@@ -2,7 +2,6 @@ import type { Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { edgeTree, toMicroRing, turnTo } from './geo/micro-ring.ts';
 
-/** A ring with fast tests of positions. */
 export interface RingTree {
   /** True for a position inside the ring or on it. */
   readonly holds: (at: Position) => boolean;

@@ -20,20 +20,17 @@ export type Feeds = Pick<Edition, 'newest_provenance' | 'newest_scan_ms' | 'feed
  * for `degraded`: scans go on without it, but their values are missing.
  */
 export function ingestHealth({ newest_provenance, newest_scan_ms, feeds, feedStates }: Feeds, now_ms: number): Ingest {
-  const companions = [...feeds.keys()].filter((name) => name !== SCANS).sort();
+  const scans = feedHealth(SCANS, newest_scan_ms, now_ms, STALE_AFTER_S);
+  const companions = [...feeds].filter(([name]) => name !== SCANS).sort(([a], [b]) => (a < b ? -1 : 1));
   const sources = [
-    feedHealth(SCANS, newest_scan_ms, now_ms),
-    ...companions.map((name) => feedHealth(name, feeds.get(name) ?? null, now_ms)),
-    ...feedStates.map(({ name, every_s, last_success_at }) =>
-      feedHealth(
-        name,
-        last_success_at === null ? null : Date.parse(last_success_at),
-        now_ms,
-        Math.max(STALE_AFTER_S, LATE_AFTER_PAUSES * every_s),
-      ),
-    ),
+    scans,
+    ...companions.map(([name, newest_ms]) => feedHealth(name, newest_ms, now_ms, STALE_AFTER_S)),
+    ...feedStates.map(({ name, every_s, last_success_at }) => {
+      const newest_ms = last_success_at === null ? null : Date.parse(last_success_at);
+      return feedHealth(name, newest_ms, now_ms, Math.max(STALE_AFTER_S, LATE_AFTER_PAUSES * every_s));
+    }),
   ];
-  const { last_success_at, lag_seconds, stale } = sources[0] as Ingest['sources'][number];
+  const { last_success_at, lag_seconds, stale } = scans;
   const status = sources.every((feed) => feed.status === 'ok') ? 'ok' : 'degraded';
   return { status, source: newest_provenance, last_scan_at: last_success_at, lag_seconds, stale, sources };
 }
@@ -42,10 +39,9 @@ function feedHealth(
   name: string,
   newest_ms: number | null,
   now_ms: number,
-  stale_after_s = STALE_AFTER_S,
+  stale_after_s: number,
 ): Ingest['sources'][number] {
   const age_s = newest_ms === null ? null : Math.round((now_ms - newest_ms) / 1000);
-  const lag_seconds = age_s === null ? null : Math.max(0, age_s);
   // A scan from a wrong clock lies ahead, and would count as fresh until then, whatever fails.
   const isAhead = name === SCANS && age_s !== null && age_s < -STALE_AFTER_S;
   const stale = age_s === null || age_s > stale_after_s || isAhead;
@@ -53,7 +49,7 @@ function feedHealth(
     name,
     status: stale ? 'degraded' : 'ok',
     last_success_at: timestamp(newest_ms),
-    lag_seconds,
+    lag_seconds: age_s === null ? null : Math.max(0, age_s),
     stale,
   };
 }

@@ -5,7 +5,6 @@ import { timestamp } from '../../schemas/time.ts';
 import { wholeDirection } from './hail-cells.ts';
 import { rounded } from './rounded.ts';
 
-/** Motion of a track as the interface shows it. */
 export function motionOf({
   speed_kmh,
   direction_deg,

@@ -1,6 +1,5 @@
 import type { KeyOverride, Operation, Usage } from '../../schemas/resources/usage.ts';
 
-/** Credit limits of a plan. */
 interface CreditPlan {
   readonly name: string;
   readonly monthly_limit: number | null;
@@ -31,7 +30,6 @@ export function creditBalance(
   };
 }
 
-/** The keys that have a cap of their own. */
 export function keyOverrides(
   keys: readonly { readonly id: string; readonly name: string; readonly monthly_cap: number | null }[],
 ): KeyOverride[] {

@@ -75,11 +75,9 @@ export interface Signs<Report extends ReportSeen = ReportSeen> {
   readonly reports: readonly (Report & { readonly distance_m: number })[];
 }
 
-/** Further input of a verdict. */
 interface Circumstances {
   /** How well radar sees hail at the point, 0..1. */
   readonly hdqi: number;
-  /** Radar data are published for the date. */
   readonly has_radar: boolean;
   /** Null where no data exist. */
   readonly gaps: Pick<Coverage, 'scans' | 'uncovered'> | null;
@@ -261,9 +259,7 @@ const SOURCES = {
   mixed: ' Some of the data are simulated: they say nothing about real hail.',
 } as const;
 
-/** Facts about the data behind a verification. */
 interface DataAtHand {
-  /** Ground reports were ever collected. */
   readonly hasReports: boolean;
   /** Storm dates of the range without radar data. */
   readonly without_data: number;
@@ -275,7 +271,6 @@ interface DataAtHand {
   readonly isPublished: boolean;
 }
 
-/** The method of the verdicts, and limits of the data. */
 export function methodologyOf(
   data_source: Verification['data_source'],
   { hasReports, without_data, without_reports, isPublished, storm_day_start_hour }: DataAtHand,

@@ -66,7 +66,6 @@ export function warningsSince<Message extends WarningMessage>(
     .filter(({ message, end_ms }) => end_ms > message.issued_at && end_ms > since_ms);
 }
 
-/** True for a message that ends its event. */
 function isEnding({ message_type, vtec_action }: WarningMessage): boolean {
   return message_type === 'Cancel' || ENDING_ACTIONS.has(vtec_action ?? '');
 }

@@ -5,7 +5,6 @@ import { type HasGeometry, polygonsOf } from './areas.ts';
 import { stateBox, usStates } from './geo/us-states.ts';
 import { CONUS_BOX } from './region.ts';
 
-/** Fields of a watch that give its area. */
 export type WatchPlace = Pick<Watch, 'areas' | 'geometry' | 'west' | 'south' | 'east' | 'north'>;
 
 /**
@@ -23,7 +22,6 @@ export function watchPolygons(watch: WatchPlace): MultiPolygon {
   return [[boxRing(watchBox(watch))]];
 }
 
-/** True for a watch whose outline is known. */
 export function hasOutline<Place extends Pick<WatchPlace, 'geometry'>>(watch: Place): watch is Place & HasGeometry {
   return watch.geometry !== null;
 }

@@ -1,4 +1,3 @@
-/** Number of retries of a failed delivery. */
 export const RETRIES_MAX = 5;
 const FIRST_WAIT_MS = 10_000;
 export const LONGEST_WAIT_MS = 600_000;
@@ -11,7 +10,6 @@ export const BUSY: readonly number[] = [429, 503];
 export const WARN_AFTER = 5;
 export const GIVE_UP_AFTER = 10;
 
-/** An attempt that failed. */
 export interface FailedAttempt {
   /** 1 for the first. */
   readonly attempt: number;

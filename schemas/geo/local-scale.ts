@@ -10,11 +10,9 @@ export interface LocalScale {
   readonly north: readonly [number, number];
 }
 
-/** Within 100 km the approximation stays within this share of the geodesic distance, south of 60 degrees. */
-export const LOCAL_SLACK = 1e-4;
-
 /**
- * Scale around a point that holds to `reach_deg` of latitude on either side.
+ * Scale around a point that holds to `reach_deg` of latitude on either side: within 100 km and south of 60 degrees distances are off by
+ * less than 1e-4 of the geodesic.
  * Source: Gauss's middle-latitude formula, radii of curvature of WGS84 at the middle of both latitudes.
  */
 export function localScale({ lat }: Position, reach_deg: number): LocalScale {

@@ -34,14 +34,6 @@ test('tiers start at the first bound from the smallest size on, inclusive, and h
   t.deepEqual(bounds(150), []);
 });
 
-test('a tier without pixels is absent', (t) =>
-  t.deepEqual(
-    drawTiers({ pixels: pixelsOf(drawTenths([[200, 0, 300]])), min_size_mm: 19, simplify_m: 0 }).map(
-      ({ category }) => category,
-    ),
-    ['nickel', 'quarter'],
-  ));
-
 test('a pixel named twice counts once, as the larger', (t) => {
   const once = drawTiers({ pixels: { row: [1500], col: [3000], mm: [30] }, min_size_mm: 19, simplify_m: 0 });
   t.deepEqual(
