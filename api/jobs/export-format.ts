@@ -56,9 +56,7 @@ function csvCell({ name, type }: Column): string {
 }
 
 function harmless(name: string): string {
-  // Nearly every text begins with a letter or digit: comparing their order is faster than looking up the first character.
-  const isSuspect = `("${name}" < '0' OR "${name}" BETWEEN '=' AND 'A' OR "${name}" >= '＀')`;
-  return `CASE WHEN ${isSuspect} AND "${name}"[1] IN (${FORMULA_STARTS}) THEN '''' || "${name}" ELSE "${name}" END AS "${name}"`;
+  return `CASE WHEN "${name}"[1] IN (${FORMULA_STARTS}) THEN '''' || "${name}" ELSE "${name}" END AS "${name}"`;
 }
 
 /** A FeatureCollection of RFC 7946, a feature a line; members that hold for all rows come first. */

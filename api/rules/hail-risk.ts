@@ -57,21 +57,9 @@ export function hailRisk(position: Position, cell: ClimatologyCell | null, data_
   };
 }
 
-function riskNote({
-  data_source,
-  prior_share,
-  storm_dates,
-  years_of_data,
-}: Pick<ClimatologyCell, 'data_source' | 'prior_share' | 'storm_dates' | 'years_of_data'>): string {
+function riskNote({ data_source, prior_share, storm_dates, years_of_data }: ClimatologyCell): string {
   const dates = `${storm_dates} storm date${storm_dates === 1 ? '' : 's'}`;
   const years = years_of_data === 0 ? 'less than one year' : `${years_of_data} year${years_of_data === 1 ? '' : 's'}`;
-  return [
-    ...(data_source === 'simulated' ? [SIMULATED] : []),
-    WHAT_IT_IS,
-    ...(prior_share >= MOSTLY_PRIOR
-      ? [
-          `With ${dates}, ${years} with nearly all scans, these are mostly built-in rates for the region and not what was counted here.`,
-        ]
-      : []),
-  ].join(' ');
+  const built_in = ` With ${dates}, ${years} with nearly all scans, these are mostly built-in rates for the region and not what was counted here.`;
+  return `${data_source === 'simulated' ? `${SIMULATED} ` : ''}${WHAT_IT_IS}${prior_share >= MOSTLY_PRIOR ? built_in : ''}`;
 }

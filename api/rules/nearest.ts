@@ -15,14 +15,12 @@ export function nearestWithin<Item extends Position>(
   items: readonly Item[],
   radius_km: number,
 ): Near<Item> | null {
-  const rough = items.map((item) => ({ item, km: roughDistanceKm(position, item) }));
-  const smallest = rough.reduce((least, { km }) => Math.min(least, km), radius_km);
   let nearest: Near<Item> | null = null;
-  for (const { item, km } of rough) {
-    if (km > smallest * SLACK) continue;
+  for (const item of items) {
+    const limit_km: number = nearest?.distance_km ?? radius_km;
+    if (roughDistanceKm(position, item) > limit_km * SLACK) continue;
     const distance_km = distanceKm(position, item);
-    if (distance_km <= radius_km && distance_km < (nearest?.distance_km ?? Number.POSITIVE_INFINITY))
-      nearest = { item, distance_km };
+    if (distance_km < limit_km || (nearest === null && distance_km === radius_km)) nearest = { item, distance_km };
   }
   return nearest;
 }

@@ -4,33 +4,17 @@ import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.t
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import type { RadarBlock } from '../../schemas/resources/radar-block.ts';
 import { mesh75OfShi, mesh95OfShi, poshOfShi, shiOfMesh } from '../../schemas/size.ts';
+import { companionFields } from '../../schemas/tables/radar.ts';
 import { monthOfYear } from './detection-quality.ts';
 import { rounded } from './rounded.ts';
 
-/** Products for a track that shares its cell with others: the table has those of the whole cell only, so none is given. */
-export const NO_PRODUCTS: Products = {
-  posh_pct: null,
-  vil_kg_m2: null,
-  echo_top_18_km: null,
-  echo_top_50_km: null,
-  max_reflectivity_dbz: null,
-  reflectivity_minus20c_dbz: null,
-  azshear_0_2km_per_s: null,
-};
-
 /** Radar products at a pixel or over a cell, from the tables. */
 export type Products = Readonly<
-  Record<
-    | 'posh_pct'
-    | 'vil_kg_m2'
-    | 'echo_top_18_km'
-    | 'echo_top_50_km'
-    | 'max_reflectivity_dbz'
-    | 'reflectivity_minus20c_dbz'
-    | 'azshear_0_2km_per_s',
-    number | null
-  >
+  Record<Exclude<keyof typeof companionFields, 'lowest_reflectivity_dbz'>, number | null>
 >;
+
+/** Products for a track that shares its cell with others: the table has those of the whole cell only, so none is given. */
+export const NO_PRODUCTS = Object.fromEntries(Object.keys(companionFields).map((name) => [name, null])) as Products;
 
 /**
  * Radar block of a size with its companion products. The index and the percentile sizes follow from MESH; POSH falls back to

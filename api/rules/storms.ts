@@ -48,22 +48,16 @@ export function stormCell(point: TrackPoint, distance_km: number): StormCell {
 export function trackSummary(points: readonly TrackPoint[]): StormTrack['summary'] {
   const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined) throw new RangeError('track has no points, expected at least one');
-  const peak = (value: (point: TrackPoint) => number) => Math.max(...points.map(value));
-  const peak_size_mm = peak(({ estimated_size_mm }) => estimated_size_mm);
+  const peak = (name: 'estimated_size_mm' | 'ml_probability' | 'area_km2') =>
+    Math.max(...points.map((point) => point[name]));
   return {
     scan_count: points.length,
     first_detected: timestamp(first.scan_time),
     last_detected: timestamp(last.scan_time),
     duration_min: rounded((last.scan_time - first.scan_time) / 60_000, 1),
-    peak_estimated_size_mm: rounded(peak_size_mm, 1),
-    peak_size_category: sizeCategory(peak_size_mm),
-    peak_ml_probability: rounded(
-      peak(({ ml_probability }) => ml_probability),
-      3,
-    ),
-    size_km2: rounded(
-      peak(({ area_km2 }) => area_km2),
-      1,
-    ),
+    peak_estimated_size_mm: rounded(peak('estimated_size_mm'), 1),
+    peak_size_category: sizeCategory(peak('estimated_size_mm')),
+    peak_ml_probability: rounded(peak('ml_probability'), 3),
+    size_km2: rounded(peak('area_km2'), 1),
   };
 }
