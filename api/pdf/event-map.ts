@@ -95,13 +95,6 @@ function projection(point: Position): (position: Position) => Spot {
   };
 }
 
-/** A numbered report: its place, and the spot of its number. */
-interface Numbered {
-  readonly text: string;
-  readonly place: Spot;
-  readonly spot: Spot;
-}
-
 /** From a place to the spots where its number may stand: on it, then around it, nearer ones first. */
 const ASIDE: readonly Spot[] = [
   { x: 0, y: 0 },
@@ -114,7 +107,7 @@ const ASIDE: readonly Spot[] = [
 ];
 
 /** Numbers from 1 at the first spot on the map that is free of others and of `clear`; without one, on the place itself. */
-function placeNumbers(places: readonly Spot[], clear: readonly Box[]): Numbered[] {
+function placeNumbers(places: readonly Spot[], clear: readonly Box[]) {
   const taken = [...clear];
   return places.map((place, k) => {
     const spots = ASIDE.map(({ x, y }) => ({ x: place.x + x, y: place.y + y }));
@@ -130,7 +123,7 @@ function placeNumbers(places: readonly Spot[], clear: readonly Box[]): Numbered[
 }
 
 /** Line from a number that moved aside to its place. */
-function leader({ place, spot }: Numbered): string {
+function leader({ place, spot }: Readonly<Record<'place' | 'spot', Spot>>): string {
   if (Math.hypot(place.x - spot.x, place.y - spot.y) < 1) return '';
   const line = `<path d="M${place.x} ${place.y}L${spot.x} ${spot.y}" stroke="${INK}" stroke-width="0.7"/>`;
   return line + circle(place, 1.6, INK);

@@ -1,13 +1,7 @@
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
-import {
-  BANDS_MI,
-  type Verdict,
-  type Verification,
-  type VerificationEvent,
-} from '../../schemas/resources/verification.ts';
+import { BANDS_MI, VERDICTS, type Verification, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import type { GroundReport } from '../../schemas/tables/feeds.ts';
-import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
+import { localTimeAt } from '../rules/local-time.ts';
 import { bandAt, type Signs } from '../rules/verification.ts';
 
 /** Largest MESH of one pixel on one storm date, with the distance to its rectangle. */
@@ -58,63 +52,43 @@ const REPORTS_MAX = 1000;
 
 /** A point within this distance of a pixel lies on its edge: the rest of rounding, m. */
 const EDGE_M = 0.01;
-const VERDICT_RANK: Readonly<Record<Verdict, number>> = { hit: 2, marginal: 1, miss: 0 };
-
-interface HailPlaces {
-  /** Distance of the largest pixel within the radius, among equals the nearest; 0 where it contains the point; null without any. */
-  readonly largest_m: number | null;
-  /** Size at the pixel that contains the point, mm; on an edge of the largest of its pixels; null without a signal. */
-  readonly overhead_mm: number | null;
-  /** Largest size in each distance band, mm; the pixel over the point counts in the nearest; null without a signal. */
-  readonly rings_mm: readonly (number | null)[];
-}
-
-export interface ReportEvent extends HailPlaces {
-  readonly event: VerificationEvent;
-  readonly pixels: readonly ReportPixel[];
-  readonly reports: readonly ReportedHail[];
-  readonly listed: readonly ReportedHail[];
-  readonly has_map: boolean;
-  /** False where no radar data of the date are published. */
-  readonly has_radar: boolean;
-  /** False where no ground reports of the date were collected. */
-  readonly has_reports: boolean;
-  /** Share of the date in which radar saw the point; null where that is all of it, or not known. */
-  readonly seen_in_part: DateSeenInPart | null;
-  /** Local time at the point; null without a time zone. */
-  readonly local: LocalTime | null;
-}
 
 /**
  * The events of a document, ascending by date. Dates with hail on radar or on the ground get maps, strongest verdicts and largest
  * hail first. Lists of reports beyond the limits lose their farthest reports.
  */
-export function reportEvents(material: ReportMaterial): ReportEvent[] {
-  const { verification, events, radar_source } = material;
+export function reportEvents({ verification, events, radar_source, dates_without_reports }: ReportMaterial) {
   const { dates_without_data, dates_seen_in_part } = verification.radar_gaps;
   const dark = new Set(dates_without_data);
   const in_part = new Map(dates_seen_in_part.map((date) => [date.date, date]));
-  const unheard = new Set(material.dates_without_reports);
+  const unheard = new Set(dates_without_reports);
   const mapped = mappedDates(verification.events);
   const local = localTimeAt(verification.location);
   let left = REPORTS_MAX;
   return verification.events.map((event, k) => {
     const { pixels, reports } = events[k] as EventMaterial;
+    const { event_date, max_size_mm } = event;
     const listed = reports.slice(0, Math.min(EVENT_REPORTS_MAX, left));
     left -= listed.length;
-    const has_map = mapped.has(event.event_date);
-    const placed = placesIn(pixels);
-    const has_radar = event.max_size_mm !== null || (radar_source !== null && !dark.has(event.event_date));
-    const has_reports = reports.length > 0 || !unheard.has(event.event_date);
-    const seen_in_part = in_part.get(event.event_date) ?? null;
-    return { event, ...placed, pixels, reports, listed, has_map, has_radar, has_reports, seen_in_part, local };
+    return {
+      event,
+      pixels,
+      reports,
+      listed,
+      has_map: mapped.has(event_date),
+      /** False where no radar data of the date are published. */
+      has_radar: max_size_mm !== null || (radar_source !== null && !dark.has(event_date)),
+      /** False where no ground reports of the date were collected. */
+      has_reports: reports.length > 0 || !unheard.has(event_date),
+      /** Share of the date in which radar saw the point; null where that is all of it, or not known. */
+      seen_in_part: in_part.get(event_date) ?? null,
+      /** Local time at the point; null without a time zone. */
+      local,
+      ...placesIn(pixels),
+    };
   });
 }
-
-/** Largest size of an event by radar or in `nearest_reports`, mm. */
-function sizeOf(event: VerificationEvent): number {
-  return Math.max(event.max_size_mm ?? 0, ...event.ground_truth.nearest_reports.map(({ max_size_mm }) => max_size_mm));
-}
+export type ReportEvent = ReturnType<typeof reportEvents>[number];
 
 /** False for a weak echo alone, which may not be hail. */
 export function isHail({ verdict }: VerificationEvent): boolean {
@@ -122,21 +96,27 @@ export function isHail({ verdict }: VerificationEvent): boolean {
 }
 
 function mappedDates(events: readonly VerificationEvent[]): Set<string> {
-  const strongest = events
-    .filter(isHail)
-    .sort((a, b) => VERDICT_RANK[b.verdict] - VERDICT_RANK[a.verdict] || sizeOf(b) - sizeOf(a));
+  const rank = ({ verdict }: VerificationEvent) => VERDICTS.indexOf(verdict);
+  /** Largest size by radar or in a report, mm. */
+  const size = ({ max_size_mm, ground_truth: { nearest_reports } }: VerificationEvent) =>
+    Math.max(max_size_mm ?? 0, ...nearest_reports.map((report) => report.max_size_mm));
+  const strongest = events.filter(isHail).sort((a, b) => rank(a) - rank(b) || size(b) - size(a));
   return new Set(strongest.slice(0, MAPS_MAX).map(({ event_date }) => event_date));
 }
 
-function placesIn(pixels: readonly ReportPixel[]): HailPlaces {
+/** Places of the hail of a storm date within the radius, by radar; null where there is none. */
+function placesIn(pixels: readonly ReportPixel[]) {
   const near = pixels.filter(({ distance_m }) => bandAt(distance_m) !== null);
   const largestOf = (some: readonly ReportPixel[]) =>
     some.reduce<number | null>((most, { max_mm }) => Math.max(most ?? 0, max_mm), null);
   const largest_mm = largestOf(near);
   const nearest_m = Math.min(...near.filter(({ max_mm }) => max_mm === largest_mm).map(({ distance_m }) => distance_m));
   return {
+    /** Distance of the largest pixel, among equals the nearest; 0 where it contains the point. */
     largest_m: largest_mm === null ? null : nearest_m < EDGE_M ? 0 : nearest_m,
+    /** Size at the pixel that contains the point, mm; on an edge of the largest of its pixels. */
     overhead_mm: largestOf(near.filter(({ distance_m }) => distance_m < EDGE_M)),
+    /** Largest size in each distance band, mm; the pixel over the point counts in the nearest. */
     rings_mm: BANDS_MI.map((_, band) => largestOf(near.filter(({ distance_m }) => bandAt(distance_m) === band))),
   };
 }

@@ -43,20 +43,15 @@ function kineticEnergyFlux(reflectivity_dbz: number): number {
   return 5e-6 * 10 ** (0.084 * reflectivity_dbz) * Math.min(1, Math.max(0, weight));
 }
 
-/** Echo of a scan at the lowest altitude over a place. */
-export interface LowestEcho {
-  readonly scan_time: number;
-  /** Null without the product, or without an echo there. */
-  readonly reflectivity_dbz: number | null;
-}
-
-/** Kinetic energy of the hail of some scans, oldest first, J/m2; null when no scan has a reflectivity. */
-export function kineticEnergy(scans: readonly LowestEcho[]): number | null {
+/**
+ * Kinetic energy of the hail of some scans, oldest first, J/m2, from the echo at the lowest altitude over a place, which is null
+ * without the product or an echo there; null when no scan has one.
+ */
+export function kineticEnergy(
+  scans: readonly { readonly scan_time: number; readonly reflectivity_dbz: number | null }[],
+): number | null {
   if (scans.every(({ reflectivity_dbz }) => reflectivity_dbz === null)) return null;
   const minutes = minutesOfScans(scans.map(({ scan_time }) => scan_time));
-  return scans.reduce(
-    (sum, { reflectivity_dbz }, index) =>
-      sum + (reflectivity_dbz === null ? 0 : kineticEnergyFlux(reflectivity_dbz) * minutes[index] * 60),
-    0,
-  );
+  const fluxes = scans.map(({ reflectivity_dbz: dbz }) => (dbz === null ? 0 : kineticEnergyFlux(dbz)));
+  return fluxes.reduce((sum, flux, index) => sum + flux * minutes[index] * 60, 0);
 }

@@ -13,18 +13,12 @@ import { rounded } from './rounded.ts';
 export const OFF_LATTICE =
   'The point lies outside the published area, 20 to 55 N and 130 to 60 W: no data can exist there.';
 
-/** The detection-quality block of an answer, and whether the place counts as covered. */
-interface PlaceQuality {
-  /** Also false off the lattice, where no data can exist however near a radar is. */
-  readonly covered: boolean;
-  readonly block: DetectionQualityBlock;
-}
-
 /**
  * Detection quality of a place in a month, 1 to 12, from the WSR-88D sites and the table of freezing levels on days with
- * hail; the pipeline computes its confidence from the same. Without a terrain model no beam is blocked.
+ * hail; the pipeline computes its confidence from the same. Without a terrain model no beam is blocked. A place off the lattice,
+ * where no data can exist, is never covered.
  */
-export function qualityAt(position: Position, month: number, terrain: Blockage | null): PlaceQuality {
+export function qualityAt(position: Position, month: number, terrain: Blockage | null) {
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
   const { covered, ...block } = detectionQuality(position, {
     sites: WSR88D,
@@ -32,21 +26,16 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
     blockage: terrain?.blocked,
   });
   const { components, nearest_radar } = block;
-  return {
-    covered: covered && isOnLattice(position),
-    block: {
-      ...block,
-      components: {
-        sample_coverage: rounded(components.sample_coverage, 3),
-        beam_blockage: rounded(components.beam_blockage, 3),
-        dual_pol_availability: rounded(components.dual_pol_availability, 3),
-      },
-      nearest_radar: nearest_radar && {
-        id: nearest_radar.id,
-        distance_km: rounded(nearest_radar.distance_km, 2),
-      },
+  const shown: DetectionQualityBlock = {
+    ...block,
+    components: {
+      sample_coverage: rounded(components.sample_coverage, 3),
+      beam_blockage: rounded(components.beam_blockage, 3),
+      dual_pol_availability: rounded(components.dual_pol_availability, 3),
     },
+    nearest_radar: nearest_radar && { id: nearest_radar.id, distance_km: rounded(nearest_radar.distance_km, 2) },
   };
+  return { covered: covered && isOnLattice(position), block: shown };
 }
 
 /** Most blocks kept by terrain: a block takes 0.2 ms, and one answer may need hundreds. */

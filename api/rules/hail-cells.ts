@@ -18,43 +18,26 @@ export function lookbackStart(now_ms: number): number {
   return now_ms - LOOKBACK_MIN * 60_000;
 }
 
-/** Detections of a place over a look-back, summed up; sizes are not rounded. */
-export interface PlaceHail {
-  readonly place: Place;
-  readonly distance_km: number;
-  /** Index of the largest detection of the look-back; of equals the newest. */
-  readonly largest: number;
-  readonly estimated_size_mm: number;
-  readonly ml_predicted_size_mm: number;
-  readonly confidence: number;
-  readonly scan_count: number;
-  /** Scans with hail >= 19 mm, oldest first. */
-  readonly severe_scans: readonly number[];
-}
-
-/** Sums a place up over the scans since an instant; the place has at least one. */
-export function placeHail(
-  { item: place, distance_km }: Found<Place>,
-  sizes: ArrayLike<number>,
-  since_ms: number,
-): PlaceHail {
+/** Sums the detections of a place up over the scans since an instant; the place has at least one. Sizes are not rounded. */
+export function placeHail({ item: place, distance_km }: Found<Place>, sizes: ArrayLike<number>, since_ms: number) {
   const scans = place.scans.filter(({ scan_time }) => scan_time >= since_ms);
   const sizeOf = (index: number) => sizes[index];
-  const largest = scans.reduce(
-    (best, scan) => (sizeOf(scan.largest) >= sizeOf(best) ? scan.largest : best),
-    scans[0]?.largest ?? 0,
-  );
+  const first = scans[0]?.largest ?? 0;
+  const largest = scans.reduce((best, scan) => (sizeOf(scan.largest) >= sizeOf(best) ? scan.largest : best), first);
   return {
     place,
     distance_km,
+    /** Index of the largest detection of the look-back; of equals the newest. */
     largest,
     estimated_size_mm: sizeOf(largest),
     ml_predicted_size_mm: Math.max(...scans.map(({ max_ml_mm }) => max_ml_mm)),
     confidence: Math.max(...scans.map(({ max_confidence }) => max_confidence)),
     scan_count: scans.length,
+    /** Scans with hail >= 19 mm, oldest first. */
     severe_scans: scans.filter((scan) => sizeOf(scan.largest) >= SEVERE_MM).map(({ scan_time }) => scan_time),
   };
 }
+export type PlaceHail = ReturnType<typeof placeHail>;
 
 /** A place as the interface shows it, without the advanced blocks. */
 export function hailCell(hail: PlaceHail, now_ms: number): HailCell {

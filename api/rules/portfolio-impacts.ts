@@ -30,15 +30,7 @@ export interface PixelHail {
 /** Pixels with a detection on one storm date, by `pixelKey`. */
 export type HailPixels = ReadonlyMap<number, PixelHail>;
 
-/** Hail within a mile of a location. */
-interface Impact {
-  readonly location: Asset;
-  /** Distance to the nearest pixel's rectangle, 0 inside it. */
-  readonly nearest_m: number;
-  readonly max_mm: number;
-  /** Pixels times scans. */
-  readonly detections: number;
-}
+type Impact = NonNullable<ReturnType<typeof impactOf>>;
 
 /** Impacts of all locations that have one, in the order of the locations. */
 export async function findImpacts(locations: readonly Asset[], pixels: HailPixels): Promise<Impact[]> {
@@ -52,7 +44,7 @@ export async function findImpacts(locations: readonly Asset[], pixels: HailPixel
 }
 
 /** Hail within a mile of one location, measured to the pixels' rectangles, the mile included; null without any. */
-function impactOf(location: Asset, pixels: HailPixels): Impact | null {
+function impactOf(location: Asset, pixels: HailPixels) {
   const { row0, row1, col0, col1 } = pixelsAround(location, IMPACT_RADIUS_M);
   let nearest = { row: 0, col: 0, distance_m: Number.POSITIVE_INFINITY };
   let max_mm = 0;
@@ -68,6 +60,7 @@ function impactOf(location: Asset, pixels: HailPixels): Impact | null {
       detections += pixel.detections;
     }
   if (detections === 0) return null;
+  // Pixels times scans, and the distance to the nearest rectangle, 0 inside it.
   return { location, nearest_m: pixelDistanceM(location, nearest.row, nearest.col), max_mm, detections };
 }
 

@@ -16,20 +16,6 @@ export interface Span {
   readonly to_ms: number;
 }
 
-export interface Coverage {
-  /** Share of the minutes that count during which a scan saw the place; 0..1. */
-  readonly share: number;
-  /** All times during which none did, ascending. */
-  readonly gaps: readonly Span[];
-  /** Those of them between two scans more than ten minutes apart that saw the place. */
-  readonly long_gaps: readonly Span[];
-  readonly scans: number;
-  /** Those of them in which no radar covered the place. */
-  readonly uncovered: number;
-  /** Newest scan of a date that still runs, up to which it counts; null for one that is over. */
-  readonly until_ms: number | null;
-}
-
 /**
  * Radar coverage of a place during a storm date, or during the part of it that is over. `times`: scans in order, epoch milliseconds,
  * and in `seen` for each whether it saw the place (1) or not (0). `before`: the last scan of the date before,
@@ -40,7 +26,7 @@ export function radarCoverageOf(
   { from_ms, to_ms }: Span,
   before: { readonly time_ms: number; readonly seen_ms: number | null } | null,
   isRunning: boolean,
-): Coverage {
+) {
   const gaps: Span[] = [];
   const long_gaps: Span[] = [];
   let seen_ms = 0;
@@ -70,8 +56,21 @@ export function radarCoverageOf(
   addGap(to_ms);
   // A running date with a single scan has no minutes yet.
   const share = to_ms > from_ms ? seen_ms / (to_ms - from_ms) : Number(seen[0] === 1);
-  return { share, gaps, long_gaps, scans: times.length, uncovered, until_ms: isRunning ? to_ms : null };
+  return {
+    /** Share of the minutes that count during which a scan saw the place; 0..1. */
+    share,
+    /** All times during which none did, ascending. */
+    gaps,
+    /** Those of them between two scans more than ten minutes apart that saw the place. */
+    long_gaps,
+    scans: times.length,
+    /** Scans in which no radar covered the place. */
+    uncovered,
+    /** Newest scan of a date that still runs, up to which it counts; null for one that is over. */
+    until_ms: isRunning ? to_ms : null,
+  };
 }
+export type Coverage = Readonly<ReturnType<typeof radarCoverageOf>>;
 
 /** Entry of an answer for a storm date with gaps; null for a date that is over and was seen throughout. */
 function seenInPart(date: string, { share, gaps, long_gaps, until_ms }: Coverage): DateSeenInPart | null {

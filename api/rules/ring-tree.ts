@@ -2,15 +2,8 @@ import type { Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { edgeTree, toMicroRing, turnTo } from './geo/micro-ring.ts';
 
-export interface RingTree {
-  /** True for a position inside the ring or on it. */
-  readonly holds: (at: Position) => boolean;
-  /** True when the ring passes through the interior of the square of half side `reach_deg` around a position. */
-  readonly passesThrough: (at: Position, reach_deg: number) => boolean;
-}
-
 /** Indexes the edges of a closed ring. Exact to a millionth of a degree, to which positions are rounded. */
-export function ringTree(ring: Ring): RingTree {
+export function ringTree(ring: Ring) {
   const { x, y } = toMicroRing(ring);
   const tree = edgeTree({ x, y });
   const edgeAt = (edge: number) => {
@@ -19,7 +12,8 @@ export function ringTree(ring: Ring): RingTree {
   };
   const micro = (degrees: number) => Math.round(degrees * 1e6);
   return {
-    holds: ({ lat, lon }) => {
+    /** True for a position inside the ring or on it. */
+    holds: ({ lat, lon }: Position): boolean => {
       const [px, py] = [micro(lon), micro(lat)];
       let isInside = false;
       // Edges that a ray to the east may cross.
@@ -31,7 +25,8 @@ export function ringTree(ring: Ring): RingTree {
       }
       return isInside;
     },
-    passesThrough: ({ lat, lon }, reach_deg) => {
+    /** True when the ring passes through the interior of the square of half side `reach_deg` around a position. */
+    passesThrough: ({ lat, lon }: Position, reach_deg: number): boolean => {
       const [px, py, reach] = [micro(lon), micro(lat), micro(reach_deg)];
       const [w, s, e, n] = [px - reach, py - reach, px + reach, py + reach];
       return tree.search(w, s, e, n).some((edge) => {
@@ -39,10 +34,10 @@ export function ringTree(ring: Ring): RingTree {
         if (Math.max(ax, bx) <= w || Math.min(ax, bx) >= e || Math.max(ay, by) <= s || Math.min(ay, by) >= n)
           return false;
         // An edge passes through the square when corners lie on both sides of it.
-        const turns = [turnTo(ax, ay, bx, by, w, s), turnTo(ax, ay, bx, by, e, s)];
-        turns.push(turnTo(ax, ay, bx, by, w, n), turnTo(ax, ay, bx, by, e, n));
+        const turns = [s, n].flatMap((y) => [w, e].map((x) => turnTo(ax, ay, bx, by, x, y)));
         return Math.min(...turns) < 0 && Math.max(...turns) > 0;
       });
     },
   };
 }
+export type RingTree = ReturnType<typeof ringTree>;

@@ -51,21 +51,6 @@ export type PixelDay = Pick<
 /** Columns of a ground report that a verdict uses. */
 export type ReportSeen = Pick<GroundReport, 'storm_date' | 'report_id' | 'source' | 'time' | 'lat' | 'lon' | 'size_mm'>;
 
-/** A pixel of a storm date with a signal, whose stretches are joined. */
-interface Signal {
-  readonly row: number;
-  readonly col: number;
-  readonly max_mm: number;
-  /** From the point to the pixel's rectangle, exact enough for its band. */
-  readonly distance_m: number;
-  /** Index of its band; null beyond the radius. */
-  readonly band: number | null;
-  /** Scans in which it was a detection. */
-  readonly detections: number;
-  /** Instants at which it certainly was one, epoch milliseconds: the first, the last, and the largest of each stretch. */
-  readonly known_times: readonly number[];
-}
-
 /** A storm date with any signal within the radius. */
 export interface Signs<Report extends ReportSeen = ReportSeen> {
   readonly storm_date: string;
@@ -116,8 +101,8 @@ export function bandAt(distance_m: number): number | null {
   return band < 0 ? null : band;
 }
 
-/** Pixels of a storm date with a signal; the rows of several stretches are added up. */
-function signalsOf(point: Position, rows: readonly PixelDay[]): Signal[] {
+/** Pixels of a storm date with a signal, from north and west; the rows of several stretches are added up. */
+function signalsOf(point: Position, rows: readonly PixelDay[]) {
   const byPixel = Map.groupBy(
     rows.filter(({ max_mm }) => max_mm >= SIGNAL_MIN_MM),
     ({ row, col }) => pixelKey(row, col),
@@ -126,9 +111,16 @@ function signalsOf(point: Position, rows: readonly PixelDay[]): Signal[] {
     const { row, col } = stretches[0] as PixelDay;
     const distance_m = boundedDistanceM(point, row, col, BANDS_M);
     return {
-      ...{ row, col, distance_m, band: bandAt(distance_m) },
+      row,
+      col,
       max_mm: Math.max(...stretches.map(({ max_mm }) => max_mm)),
+      /** From the point to the pixel's rectangle, exact enough for its band. */
+      distance_m,
+      /** Index of its band; null beyond the radius. */
+      band: bandAt(distance_m),
+      /** Scans in which it was a detection. */
       detections: stretches.reduce((sum, { detection_scans }) => sum + detection_scans, 0),
+      /** Instants at which it certainly was one, epoch milliseconds: the first, the last, and the largest of each stretch. */
       known_times: stretches
         .flatMap((one) => [one.detection_scans > 0 ? one.max_time : null, one.first_detected, one.last_detected])
         .filter((time) => time !== null),
@@ -136,6 +128,7 @@ function signalsOf(point: Position, rows: readonly PixelDay[]): Signal[] {
   });
   return signals.sort((a, b) => a.row - b.row || a.col - b.col);
 }
+type Signal = ReturnType<typeof signalsOf>[number];
 
 /**
  * True when the day maxima cannot decide whether a report corroborates: its time lies between the first and the last detection of a

@@ -3,7 +3,7 @@ import { RAD_PER_DEG } from '../../../schemas/geo/constants.ts';
 import { type MicroRing, outermost, turnOf } from './micro-ring.ts';
 
 /** Largest share of the vertices that one pass removes: their triangles change with each that goes. */
-const SHARE_OF_PASS = 0.1;
+const SHARE_OF_PASS = 0.2;
 
 /**
  * A ring with at most `most` of its vertices, four or more. Pass by pass removes vertices whose triangles with their neighbours are
