@@ -26,7 +26,6 @@ export const makeReport: MakeFile<ReportRequest, ReportSummary> = async ({ id, p
     generated_ms,
     labels: { prepared_for, reference, address },
     verification,
-    data_source,
     storm_day_start_hour,
   });
   signal.throwIfAborted();

@@ -35,8 +35,6 @@ export interface ReportMaterial {
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
-  /** Source of all data used; null without data. */
-  readonly data_source: MixedProvenance | null;
   readonly radar_source: MixedProvenance | null;
   /** Storm dates of the range for which no ground reports were collected, ascending. */
   readonly dates_without_reports: readonly string[];

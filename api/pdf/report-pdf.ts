@@ -68,7 +68,7 @@ export async function reportPdf(material: ReportMaterial, { compress = true } = 
   const { verification } = material;
   const { location, date_range, verification_hash } = verification;
   const events = reportEvents(material);
-  const not_real = material.data_source === null ? null : NOT_REAL[material.data_source];
+  const not_real = verification.data_source === null ? null : NOT_REAL[verification.data_source];
   const definition: TDocumentDefinitions = {
     content: [
       ...titleBlock(material),

@@ -404,7 +404,8 @@ export function methodSentence(material: ReportMaterial): string {
 }
 
 function sourceSentence(material: ReportMaterial): string {
-  const { data_source, radar_source } = material;
+  const { radar_source, verification } = material;
+  const { data_source } = verification;
   const mark = data_source === null ? null : NOT_REAL[data_source];
   if (mark !== null) return mark.sources;
   const radar =

@@ -319,21 +319,6 @@ testJobs('what is not kept any more is marked, and deleted with a trace a day la
   t.regex(acts.at(-1)?.detail ?? '', /"sha256":"[0-9a-f]{64}"/);
 });
 
-testJobs('no clock that is set wrong deletes a report', async (t) => {
-  const end = t.context.work(smallJobHandlers());
-  const { clock } = t.context;
-  const report = await accept(t.context, REPORTS, REPORT_BODY);
-  await ended(t.context, REPORTS, report);
-  await end();
-  clock.ms += 2 * 366 * MS_PER_DAY;
-  for (let times = 0; times < 5; times++) {
-    await t.context.work(smallJobHandlers())();
-    clock.ms += 3_600_000;
-  }
-  t.is((await jobRow(t.context, report)).status, 'done');
-  t.is(reportsIn(t.context).files.length, 1);
-});
-
 testJobs('while the data root is lost, a file that is not there is not said to be', async (t) => {
   t.context.work(smallJobHandlers());
   const id = await accept(t.context, REPORTS, REPORT_BODY);

@@ -152,7 +152,6 @@ export function reportMaterial(
     labels: { prepared_for: null, reference: null, address: null },
     verification,
     events: materials,
-    data_source,
     radar_source: data_source,
     dates_without_reports: [],
     storm_day_start_hour: 0,
