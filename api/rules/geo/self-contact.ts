@@ -6,24 +6,31 @@ import { fromWest, type MicroRing, placeOf, turnOf } from './micro-ring.ts';
  * Source: Shamos & Hoey 1976, a line that sweeps from west; two edges are compared once they are neighbours on it.
  */
 export function selfContact(ring: MicroRing): string | null {
+  const fromWestOn = Uint32Array.from(ring.x, (_, i) => i).sort((a, b) => fromWest(ring, a, b));
+  return repeated(ring, fromWestOn) ?? spike(ring) ?? crossing(ring, fromWestOn);
+}
+
+function repeated(ring: MicroRing, fromWestOn: Uint32Array): string | null {
+  for (let k = 1; k < fromWestOn.length; k++)
+    if (fromWest(ring, fromWestOn[k - 1], fromWestOn[k]) === 0) return `passes ${placeOf(ring, fromWestOn[k])} twice`;
+  return null;
+}
+
+/** A vertex at which the ring reverses onto its previous edge. */
+function spike(ring: MicroRing): string | null {
   const { x, y } = ring;
   const count = x.length;
-  const passed = new Set<string>();
   for (let b = 0; b < count; b++) {
-    const place = placeOf(ring, b);
-    if (passed.has(place)) return `passes ${place} twice`;
-    passed.add(place);
     const [a, c] = [(b + count - 1) % count, (b + 1) % count];
     const isBack = (x[a] - x[b]) * (x[c] - x[b]) + (y[a] - y[b]) * (y[c] - y[b]) > 0;
-    if (isBack && turnOf(ring, a, b, c) === 0) return `goes back on itself at ${place}`;
+    if (isBack && turnOf(ring, a, b, c) === 0) return `goes back on itself at ${placeOf(ring, b)}`;
   }
-  return crossing(ring);
+  return null;
 }
 
 /** Expects distinct vertices and no spike. Edge e leads from vertex e to the next. */
-function crossing(ring: MicroRing): string | null {
+function crossing(ring: MicroRing, fromWestOn: Uint32Array): string | null {
   const count = ring.x.length;
-  const fromWestOn = Uint32Array.from(ring.x, (_, i) => i).sort((a, b) => fromWest(ring, a, b));
   const after = (vertex: number) => (vertex + 1) % count;
   const isWestward = (edge: number) => fromWest(ring, edge, after(edge)) > 0;
   const left = (edge: number) => (isWestward(edge) ? after(edge) : edge);
