@@ -77,12 +77,8 @@ export async function setStatus(
  * them at a time. False when there is no such business.
  */
 export async function lockBusiness(rows: Transaction<Database>, business_id: string): Promise<boolean> {
-  const { numUpdatedRows } = await rows
-    .updateTable('businesses')
-    .set((eb) => ({ writes: eb('writes', '+', 1) }))
-    .where('id', '=', business_id)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  const locked = await sql`update businesses set writes = writes + 1 where id = ${business_id}`.execute(rows);
+  return locked.numAffectedRows === 1n;
 }
 
 /**

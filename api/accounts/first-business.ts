@@ -4,10 +4,7 @@ import { createKey } from './keys.ts';
 import { SELF_HOSTED } from './plans.ts';
 
 /** The keys of the first business, to be shown once. */
-export interface FirstKeys {
-  readonly live: string;
-  readonly test: string;
-}
+export type FirstKeys = Readonly<Record<'live' | 'test', string>>;
 
 /**
  * Makes the business `default` with a live and a test key when the records hold no business yet; null when they do.

@@ -1,6 +1,6 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { InferResult, Kysely } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { param, prepare } from '../records/database.ts';
 import type { Database, VariantName } from '../records/schema.ts';
@@ -39,7 +39,7 @@ interface KnownKey {
 /** Looks keys up by their public id and compares digests in constant time; a key that does not exist costs the same comparison. */
 export function createKeyring(reader: Kysely<Database>) {
   const known = new LRUCache<string, KnownKey>({ max: KEYS_REMEMBERED });
-  const query = prepare(keySelect(reader));
+  const query = prepare(KEY_OF_PUBLIC_ID, reader);
 
   async function keyOf(public_id: string): Promise<KnownKey | null> {
     const remembered = known.get(public_id);
@@ -72,29 +72,21 @@ function opened(key: KnownKey | null, keyText: string, now_ms: number): Caller |
   return key !== null && same && !key.revoked && now_ms < key.expires_ms ? key.caller : null;
 }
 
-function keySelect(reader: Kysely<Database>) {
-  return reader
-    .selectFrom('keys')
-    .innerJoin('businesses', 'businesses.id', 'keys.business_id')
-    .innerJoin('plans', 'plans.business_id', 'keys.business_id')
-    .leftJoin('keys as rotation', 'rotation.id', 'keys.rate_bucket')
-    .selectAll('plans')
-    .select([
-      'keys.id as key_id',
-      'keys.digest',
-      'keys.kind',
-      'keys.scopes',
-      'keys.rate_bucket',
-      'keys.expires_at',
-      'keys.revoked_at',
-      'businesses.status',
-      'keys.variant',
-      'rotation.monthly_cap as key_cap',
-    ])
-    .where('keys.public_id', '=', param<string>('public_id'));
+type KeyColumn = 'digest' | 'kind' | 'variant' | 'scopes' | 'rate_bucket' | 'expires_at' | 'revoked_at';
+interface KeyRow extends Selectable<Database['plans']>, Pick<Selectable<Database['keys']>, KeyColumn> {
+  readonly key_id: string;
+  readonly status: Selectable<Database['businesses']>['status'];
+  readonly key_cap: number | null;
 }
 
-type KeyRow = InferResult<ReturnType<typeof keySelect>>[number];
+const KEY_OF_PUBLIC_ID = sql<KeyRow>`
+  select plans.*, keys.id as key_id, keys.digest, keys.kind, keys.variant, keys.scopes, keys.rate_bucket, keys.expires_at,
+    keys.revoked_at, businesses.status, rotation.monthly_cap as key_cap
+  from keys
+    join businesses on businesses.id = keys.business_id
+    join plans on plans.business_id = keys.business_id
+    left join keys as rotation on rotation.id = keys.rate_bucket
+  where keys.public_id = ${param('public_id')}`;
 
 function knownKey(row: KeyRow, looked_up_ms: number): KnownKey {
   const caller: Caller = Object.freeze({
@@ -130,15 +122,11 @@ const SIGNATURES_WITHIN = /(\bsig(?:=|%(?:25)*3d))[\w-]+/gi;
 
 export type KeyKind = 'live' | 'test';
 
-/** A new key. `text` is shown once; `digest` and `public_id` are stored. */
-interface NewKeyText {
-  readonly text: string;
-  readonly public_id: string;
-  readonly digest: string;
-}
-
-/** Draws a key: `hs_live_`, `hs_test_` or, of the earlier variant, `test_`; public id, secret, checksum. */
-export function newKeyText(kind: KeyKind, variant: VariantName = 'current'): NewKeyText {
+/**
+ * Draws a key: `hs_live_`, `hs_test_` or, of the earlier variant, `test_`; public id, secret, checksum. `text` is shown once; `digest`
+ * and `public_id` are stored.
+ */
+export function newKeyText(kind: KeyKind, variant: VariantName = 'current') {
   const public_id = randomText(PUBLIC_ID_CHARACTERS);
   const prefix = kind === 'test' && variant !== 'current' ? 'test' : `hs_${kind}`;
   const body = `${prefix}_${public_id}${randomText(SECRET_CHARACTERS)}`;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Kysely, Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import { believedTime } from '../../schemas/deletion-clock.ts';
 import { instant } from '../../schemas/time.ts';
 import { readClock } from '../records/deletions.ts';
@@ -65,19 +65,13 @@ export async function keepAnswer(
     .execute();
 }
 
-/** Removes answers whose window was over at an instant, about `most` of them; returns their count. */
+/** Removes answers whose window was over at an instant, at most `most` of them; returns their count. */
 export async function sweepAnswers(rows: Transaction<Database>, until_ms: number, most: number): Promise<number> {
   const until = instant(until_ms - REPLAY_WINDOW_MS);
-  const oldest = rows.selectFrom('idempotency').select('created_at').orderBy('created_at');
-  const last = await oldest
-    .limit(1)
-    .offset(most - 1)
-    .executeTakeFirst();
-  const { numDeletedRows } = await rows
-    .deleteFrom('idempotency')
-    .where('created_at', '<=', last !== undefined && last.created_at < until ? last.created_at : until)
-    .executeTakeFirst();
-  return Number(numDeletedRows);
+  const { numAffectedRows } = await sql`
+    delete from idempotency where (business_id, route, "key") in
+      (select business_id, route, "key" from idempotency where created_at <= ${until} limit ${most})`.execute(rows);
+  return Number(numAffectedRows);
 }
 
 /** True for an answer whose window is over. A clock that was set wrong ends none: the request would be run and charged twice. */

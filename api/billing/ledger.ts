@@ -1,4 +1,4 @@
-import { type Insertable, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { instant, utcDate } from '../../schemas/time.ts';
 import { param, prepare, type Store } from '../records/database.ts';
 import { BusinessGone } from '../records/errors.ts';
@@ -25,8 +25,6 @@ export interface Charge {
   /** Data clock, epoch milliseconds: decides month and day. */
   readonly at_ms: number;
 }
-
-const NO_CAP = sql.lit(Number.MAX_SAFE_INTEGER);
 
 /** Thrown inside a transaction by a charge that the ledger has already: all of the transaction was made before. */
 export class AlreadyCharged extends Error {
@@ -59,10 +57,10 @@ export function daysOf(period: string): { readonly first: string; readonly last:
 
 /** The two steps of a charge, within a transaction that they may end by throwing. Their statements are prepared once. */
 export function createLedger({ writer: db, execute, forKeyShare }: Pick<Store, 'writer' | 'execute' | 'forKeyShare'>) {
-  const insert = prepare(ledgerInsert(db));
-  const use = prepare(guardedUpdate(db));
-  const open = prepare(openingPeriod(db, forKeyShare));
-  const raise = prepare(usageUpsert(db, params('business_id', 'day', 'key_id', 'operation', ...SUMS)));
+  const insert = prepare(INSERT_CHARGE, db);
+  const use = prepare(USE_CREDITS, db);
+  const open = prepare(openPeriod(forKeyShare), db);
+  const raise = prepare(raiseUsage(PARAMS), db);
 
   return {
     /** Writes the row of the charge. Throws AlreadyCharged where the request has one: it waits for a transaction that is writing it. */
@@ -109,12 +107,10 @@ export async function refundVisibly(
   reason: string,
 ): Promise<void> {
   const { business_id, credits, at_ms, operation } = charge;
-  const { numUpdatedRows } = await rows
-    .updateTable('periods')
-    .set((eb) => ({ used: eb('used', '-', credits) }))
-    .where(({ and }) => and({ business_id, period: periodOf(at_ms) }))
-    .executeTakeFirst();
-  if (numUpdatedRows !== 1n) return;
+  const { numAffectedRows } = await sql`
+    update periods set used = used - ${credits}
+    where business_id = ${business_id} and period = ${periodOf(at_ms)}`.execute(rows);
+  if (numAffectedRows !== 1n) return;
   const refund = {
     operation: `${operation}.refund`,
     credits: -credits,
@@ -144,7 +140,7 @@ export async function addEntry(rows: Transaction<Database>, { at_ms, ...entry }:
     .values({ ...entry, at: instant(at_ms) })
     .execute();
   const day = { business_id, day: utcDate(at_ms), key_id: key_id ?? '', operation, calls: 0, count, credits };
-  await usageUpsert(rows, day).execute();
+  await raiseUsage(day).execute(rows);
 }
 
 export async function usedInMonth(rows: Kysely<Database>, business_id: string, period: string): Promise<number> {
@@ -155,82 +151,43 @@ export async function usedInMonth(rows: Kysely<Database>, business_id: string, p
 /** Credits that the keys of a rotation used in a month. */
 export async function usedByRotation(rows: Kysely<Database>, rate_bucket: string, period: string): Promise<number> {
   const { first, last } = daysOf(period);
-  const found = await rows
-    .selectFrom('keys')
-    .innerJoin('usage', 'usage.key_id', 'keys.id')
-    .select(({ fn }) => fn.sum<number | null>('usage.credits').as('used'))
-    .where('keys.rate_bucket', '=', rate_bucket)
-    .where('usage.day', '>=', first)
-    .where('usage.day', '<=', last)
-    .executeTakeFirst();
-  return found?.used ?? 0;
+  const found = await sql<{ readonly used: number | null }>`
+    select sum(credits) as used from keys join usage on usage.key_id = keys.id
+    where rate_bucket = ${rate_bucket} and day between ${first} and ${last}`.execute(rows);
+  return found.rows[0]?.used ?? 0;
 }
 
-const SUMS = ['calls', 'count', 'credits'] as const;
+const NAMES = ['request_id', 'business_id', 'key_id', 'operation', 'credits', 'count', 'calls', 'at', 'period', 'day'] as const;
+type Name = (typeof NAMES)[number];
+const PARAMS = Object.fromEntries(NAMES.map((name) => [name, param(name)])) as Record<Name, RawBuilder<unknown>>;
 
-function params<Name extends string>(...names: readonly Name[]) {
-  return Object.fromEntries(names.map((name) => [name, param<never>(name)])) as Record<Name, RawBuilder<never>>;
-}
-
-function ledgerInsert(db: Kysely<Database>) {
-  return db
-    .insertInto('ledger')
-    .values(params('business_id', 'key_id', 'operation', 'count', 'credits', 'at', 'request_id'))
-    .onConflict((conflict) => conflict.column('request_id').doNothing());
-}
+const INSERT_CHARGE = sql`
+  insert into ledger (request_id, business_id, key_id, operation, credits, "count", "at")
+  values (${sql.join(NAMES.slice(0, 6).map((name) => PARAMS[name]))}, ${PARAMS.at})
+  on conflict (request_id) do nothing`;
 
 /**
  * Counts the credits if they fit under the cap of the business; returns the cap of the key, which lies on the first key of its
  * rotation. A business without a plan has no cap that they could fit under.
  */
-function guardedUpdate(db: Kysely<Database>) {
-  const rotation = db
-    .selectFrom('keys')
-    .innerJoin('keys as first_key', 'first_key.id', 'keys.rate_bucket')
-    .where('keys.id', '=', param<string>('key_id'));
-  const cap = db
-    .selectFrom('plans')
-    .select(({ fn }) => fn.coalesce('plans.cap', NO_CAP).as('cap'))
-    .where('plans.business_id', '=', param<string>('business_id'));
-  return db
-    .updateTable('periods')
-    .set((eb) => ({ used: eb('used', '+', param<number>('credits')), updated_at: param<string>('at') }))
-    .where('business_id', '=', param<string>('business_id'))
-    .where('period', '=', param<string>('period'))
-    .where((eb) => eb(eb('used', '+', param<number>('credits')), '<=', cap))
-    .returning([
-      rotation.select('first_key.monthly_cap').as('key_cap'),
-      rotation.select('first_key.id').as('rate_bucket'),
-    ]);
-}
+const USE_CREDITS = sql<{ readonly key_cap: number | null; readonly rate_bucket: string | null }>`
+  update periods set used = used + ${PARAMS.credits}, updated_at = ${PARAMS.at}
+  where business_id = ${PARAMS.business_id} and period = ${PARAMS.period} and used + ${PARAMS.credits} <=
+    (select coalesce(cap, ${sql.lit(Number.MAX_SAFE_INTEGER)}) from plans where business_id = ${PARAMS.business_id})
+  returning
+    (select first_key.monthly_cap from keys join keys as first_key on first_key.id = keys.rate_bucket
+      where keys.id = ${PARAMS.key_id}) as key_cap,
+    (select rate_bucket from keys where id = ${PARAMS.key_id}) as rate_bucket`;
 
 /** The row of a month, for a business that is there and stays there until the transaction ends. */
-function openingPeriod(db: Kysely<Database>, forKeyShare: RawBuilder<unknown>) {
-  return db
-    .insertInto('periods')
-    .columns(['business_id', 'period', 'used', 'updated_at'])
-    .expression((eb) =>
-      eb
-        .selectFrom('businesses')
-        .select(['id', param<string>('period').as('period'), sql.lit(0).as('used'), param<string>('at').as('at')])
-        .where('id', '=', param<string>('business_id'))
-        .modifyEnd(forKeyShare),
-    )
-    .onConflict((conflict) => conflict.doNothing());
-}
+const openPeriod = (forKeyShare: RawBuilder<unknown>) => sql`
+  insert into periods (business_id, period, used, updated_at)
+  select id, ${PARAMS.period}, 0, ${PARAMS.at} from businesses where id = ${PARAMS.business_id} ${forKeyShare}
+  on conflict do nothing`;
 
-function usageUpsert(
-  db: Kysely<Database>,
-  values: Insertable<Database['usage']> | Record<keyof Database['usage'], RawBuilder<never>>,
-) {
-  return db
-    .insertInto('usage')
-    .values(values)
-    .onConflict((conflict) =>
-      conflict
-        .columns(['business_id', 'day', 'key_id', 'operation'])
-        .doUpdateSet((eb) =>
-          Object.fromEntries(SUMS.map((sum) => [sum, eb(`usage.${sum}`, '+', eb.ref(`excluded.${sum}`))])),
-        ),
-    );
-}
+const raiseUsage = (sums: Readonly<Record<Exclude<Name, 'request_id' | 'at' | 'period'>, unknown>>) => sql`
+  insert into usage (business_id, day, key_id, operation, calls, "count", credits)
+  values (${sums.business_id}, ${sums.day}, ${sums.key_id}, ${sums.operation}, ${sums.calls}, ${sums.count}, ${sums.credits})
+  on conflict (business_id, day, key_id, operation) do update set
+    calls = usage.calls + excluded.calls, "count" = usage."count" + excluded."count",
+    credits = usage.credits + excluded.credits`;

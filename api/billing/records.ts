@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { lockBusiness } from '../accounts/businesses.ts';
 import { type Caller, createKeyring } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
@@ -230,16 +230,12 @@ const PROBE = randomUUID().slice(-2);
 
 /** Reads a row, and writes one that few processes share: that of a process which was cut off is locked for a while. */
 async function isWell({ reader, transaction, damage }: Store): Promise<boolean> {
-  const probe = { name: `health ${PROBE}`, at: new Date().toISOString() };
+  const probe = sql`
+    insert into probes (name, "at") values (${`health ${PROBE}`}, ${new Date().toISOString()})
+    on conflict (name) do update set "at" = excluded."at"`;
   try {
     await reader.selectFrom('probes').select('name').limit(1).execute();
-    await transaction((rows) =>
-      rows
-        .insertInto('probes')
-        .values(probe)
-        .onConflict((conflict) => conflict.column('name').doUpdateSet({ at: probe.at }))
-        .execute(),
-    );
+    await transaction((rows) => probe.execute(rows));
     return damage.reason === null;
   } catch (error) {
     ignoreOutage(error);

@@ -76,22 +76,10 @@ async function writeNote(
   { key_id, day, requests, last_used_ms }: KeyNote,
 ): Promise<void> {
   if (requests > 0)
-    await rows
-      .insertInto('request_counts')
-      .columns(['key_id', 'day', 'requests'])
-      .expression((eb) =>
-        eb
-          .selectFrom('keys')
-          .select(['id', sql<string>`${day}`.as('day'), sql<number>`${requests}`.as('requests')])
-          .where('id', '=', key_id)
-          .modifyEnd(forKeyShare),
-      )
-      .onConflict((conflict) =>
-        conflict
-          .columns(['key_id', 'day'])
-          .doUpdateSet((eb) => ({ requests: eb('request_counts.requests', '+', requests) })),
-      )
-      .execute();
+    await sql`
+      insert into request_counts (key_id, day, requests)
+      select id, ${day}, ${requests} from keys where id = ${key_id} ${forKeyShare}
+      on conflict (key_id, day) do update set requests = request_counts.requests + excluded.requests`.execute(rows);
   const last_used_at = instant(last_used_ms);
   await rows
     .updateTable('keys')
@@ -113,26 +101,12 @@ export async function admitToday(
 ): Promise<boolean> {
   if (limit < 1) return false;
   try {
-    return await transaction(async (rows) => {
-      const { numInsertedOrUpdatedRows } = await rows
-        .insertInto('request_days')
-        .columns(['business_id', 'day', 'requests'])
-        .expression((eb) =>
-          eb
-            .selectFrom('businesses')
-            .select(['id', sql<string>`${utcDate(now_ms)}`.as('day'), sql.lit(1).as('requests')])
-            .where('id', '=', business_id)
-            .modifyEnd(forKeyShare),
-        )
-        .onConflict((conflict) =>
-          conflict
-            .columns(['business_id', 'day'])
-            .doUpdateSet((eb) => ({ requests: eb('request_days.requests', '+', 1) }))
-            .where('request_days.requests', '<', limit),
-        )
-        .executeTakeFirst();
-      return numInsertedOrUpdatedRows === 1n;
-    });
+    const admitted = sql`
+      insert into request_days (business_id, day, requests)
+      select id, ${utcDate(now_ms)}, 1 from businesses where id = ${business_id} ${forKeyShare}
+      on conflict (business_id, day) do update set requests = request_days.requests + 1
+      where request_days.requests < ${limit}`;
+    return (await transaction((rows) => admitted.execute(rows))).numAffectedRows === 1n;
   } catch (error) {
     if (isOutage(error)) return true;
     throw error;

@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import { addDays, utcDate } from '../../schemas/time.ts';
 import { listKeys } from '../accounts/keys.ts';
 import { recordAct } from '../records/audit.ts';
@@ -44,20 +44,12 @@ async function monthSums(
   by: 'operation' | 'day' | 'key_id',
 ) {
   const { first, last } = daysOf(period);
-  return await rows
-    .selectFrom('usage')
-    .select(({ fn, ref }) => [
-      ref(by).as('name'),
-      fn.sum<number>('count').as('count'),
-      fn.sum<number>('credits').as('credits'),
-      fn.sum<number>('calls').as('calls'),
-    ])
-    .where('business_id', '=', business_id)
-    .where('day', '>=', first)
-    .where('day', '<=', last)
-    .groupBy(by)
-    .orderBy(by)
-    .execute();
+  const column = sql.ref(by);
+  const sums = await sql<Readonly<Record<'count' | 'credits' | 'calls', number>> & { readonly name: string }>`
+    select ${column} as name, sum("count") as "count", sum(credits) as credits, sum(calls) as calls from usage
+    where business_id = ${business_id} and day between ${first} and ${last}
+    group by ${column} order by ${column}`.execute(rows);
+  return sums.rows;
 }
 
 function daysSoFar(period: string, now_ms: number): readonly string[] {
@@ -71,17 +63,11 @@ async function keyUsage(rows: Kysely<Database>, business_id: string, period: str
   const keys = await listKeys(rows, business_id, now_ms);
   const { first, last } = daysOf(period);
   const charged = await monthSums(rows, business_id, period, 'key_id');
-  const free = await rows
-    .selectFrom('request_counts')
-    .innerJoin('keys', 'keys.id', 'request_counts.key_id')
-    .select(({ fn }) => ['keys.id as name', fn.sum<number>('request_counts.requests').as('calls')])
-    .where('keys.business_id', '=', business_id)
-    .where('request_counts.day', '>=', first)
-    .where('request_counts.day', '<=', last)
-    .groupBy('keys.id')
-    .execute();
+  const free = await sql<{ readonly name: string; readonly calls: number }>`
+    select keys.id as name, sum(requests) as calls from request_counts join keys on keys.id = key_id
+    where business_id = ${business_id} and day between ${first} and ${last} group by keys.id`.execute(rows);
   const requests = new Map<string, number>();
-  for (const { name, calls } of [...charged, ...free]) requests.set(name, (requests.get(name) ?? 0) + calls);
+  for (const { name, calls } of [...charged, ...free.rows]) requests.set(name, (requests.get(name) ?? 0) + calls);
   return keys
     .map((key) => ({ ...key, requests: requests.get(key.id) ?? 0 }))
     .filter(({ status, requests }) => status === 'active' || status === 'rotating' || requests > 0);
@@ -101,15 +87,11 @@ export async function adjustUsage(
   const at = new Date(now_ms).toISOString();
   const operation = credits < 0 ? 'adjustment.refund' : 'adjustment';
   const count = Math.abs(credits);
-  await rows
-    .insertInto('periods')
-    .values({ business_id: id, period: periodOf(now_ms), used: credits, updated_at: at })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['business_id', 'period'])
-        .doUpdateSet((eb) => ({ used: eb('periods.used', '+', eb.ref('excluded.used')), updated_at: at })),
-    )
-    .execute();
+  await sql`
+    insert into periods (business_id, period, used, updated_at) values (${id}, ${periodOf(now_ms)}, ${credits}, ${at})
+    on conflict (business_id, period) do update set used = periods.used + excluded.used, updated_at = excluded.updated_at`.execute(
+    rows,
+  );
   await addEntry(rows, {
     ...{ business_id: id, key_id: null, operation, count, credits, reason },
     ...{ at_ms: now_ms, request_id: null },
@@ -122,20 +104,12 @@ export async function adjustUsage(
   });
 }
 
-/** What became of a refund: made, or not because there is no such charge, or because it was given back before. */
-export type Refund = { readonly credits: number; readonly business_id: string } | 'unknown' | 'refunded before';
-
-/** Gives the charge of a request back, once: one that stands although its answer was lost. */
-export async function refundRequest(
-  rows: Transaction<Database>,
-  request_id: string,
-  reason: string,
-  now_ms: number,
-): Promise<Refund> {
+/** Gives the charge of a request back, once: one that stands although its answer was lost. `unknown`: there is no such charge. */
+export async function refundRequest(rows: Transaction<Database>, request_id: string, reason: string, now_ms: number) {
   const find = (id: string) => rows.selectFrom('ledger').selectAll().where('request_id', '=', id).executeTakeFirst();
   const charged = await find(request_id);
-  if (charged === undefined || charged.key_id === null || charged.credits < 0) return 'unknown';
-  if ((await find(refundId(request_id))) !== undefined) return 'refunded before';
+  if (charged === undefined || charged.key_id === null || charged.credits < 0) return 'unknown' as const;
+  if ((await find(refundId(request_id))) !== undefined) return 'refunded before' as const;
   const { business_id, key_id, operation, count, credits, at } = charged;
   await refundVisibly(
     rows,

@@ -13,18 +13,13 @@ export type LedgerFault = { readonly business_id: string; readonly subject: stri
 
 type Side = 'ledger' | 'found';
 
-/** What the check of the ledger read. */
-export interface LedgerCheck {
-  readonly rows: number;
-  readonly credits: number;
-  readonly faults: readonly LedgerFault[];
-}
+export type LedgerCheck = Awaited<ReturnType<typeof verifyLedger>>;
 
 /**
  * Adds the ledger up and compares it with the sums that are kept with it: the months' `used`, and credits, calls and counts by
  * day, key and operation. All at one moment, so it may run while charges are written.
  */
-export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerCheck> {
+export async function verifyLedger(reader: Kysely<Database>) {
   return await snapshot(reader, async (rows) => {
     const { count, credits } = await rows
       .selectFrom('ledger')
@@ -33,7 +28,8 @@ export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerChec
     const months = await DIFFERENT_MONTHS.execute(rows);
     const days = await DIFFERENT_DAYS.execute(rows);
     const used = months.rows.map((month) => ({ ...month, what: 'used' as const }));
-    return { rows: count, credits: credits ?? 0, faults: [...used, ...days.rows.flatMap(faultsOfDay)] };
+    const faults: readonly LedgerFault[] = [...used, ...days.rows.flatMap(faultsOfDay)];
+    return { rows: count, credits: credits ?? 0, faults };
   });
 }
 

@@ -7,10 +7,6 @@ export const REFUSAL_REASONS = {
 } as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[keyof typeof REFUSAL_REASONS][number];
 
-interface ApiErrorOptions extends ErrorOptions {
-  readonly reason?: RefusalReason;
-}
-
 /**
  * An answer that is not a success: a code of the table in `schemas/errors.ts`, which owns the status, and a message that
  * begins with the parameter name or JSON pointer at fault where there is one. `headers` go out with it.
@@ -26,7 +22,7 @@ export class ApiError extends Error {
     code: ErrorCode,
     message: string,
     headers: Readonly<Record<string, string>> = {},
-    options?: ApiErrorOptions,
+    options?: ErrorOptions & { readonly reason?: RefusalReason },
   ) {
     super(message, options);
     this.name = 'ApiError';

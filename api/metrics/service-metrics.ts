@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { Gauge, Registry } from 'prom-client';
 import { RELEASE } from '../../schemas/release.ts';
 import type { Metrics } from '../http/metrics.ts';
@@ -35,17 +35,12 @@ type Figures = Awaited<ReturnType<typeof readFigures>>;
 
 /** Figures of the shared records. Times are epoch milliseconds. Throws RecordsUnavailable. */
 async function readFigures(rows: Kysely<Database>) {
-  const { waiting_since } = await rows
-    .selectFrom('jobs')
-    .select(({ fn }) => fn.min<string | null>('created_at').as('waiting_since'))
-    .where('status', '=', 'pending')
-    .where('started_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  const { open_alerts } = await rows
-    .selectFrom('alerts')
-    .select(({ fn }) => fn.count<number>('open_location').as('open_alerts'))
-    .where('open_location', 'is not', null)
-    .executeTakeFirstOrThrow();
+  const {
+    rows: [found],
+  } = await sql<{ readonly waiting_since: string | null; readonly open_alerts: number }>`
+    select (select min(created_at) from jobs where status = 'pending' and started_at is null) as waiting_since,
+      (select count(open_location) from alerts) as open_alerts`.execute(rows);
+  const { waiting_since = null, open_alerts = 0 } = found ?? {};
   return {
     messages: await messageBacklog(rows, Date.now()),
     jobs: await jobBacklog(rows),

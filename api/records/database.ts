@@ -181,17 +181,17 @@ export function param<T extends string | number | null>(param: string): RawBuild
  * A query that is built and compiled once; each call binds its parameters by name. Building and compiling cost several times what
  * SQLite needs to run a charge.
  */
-export function prepare<Row>(query: {
-  compile(): CompiledQuery<Row>;
-}): (values: Readonly<Record<string, string | number | null>>) => CompiledQuery<Row> {
-  const compiled = query.compile();
+export function prepare<Row>(
+  query: RawBuilder<Row>,
+  db: Kysely<Database>,
+): (values: Readonly<Record<string, string | number | null>>) => CompiledQuery<Row> {
+  const compiled = query.compile(db);
+  const names = compiled.parameters.map((parameter): string | undefined => Object(parameter).param);
   return (values) => ({
     ...compiled,
-    parameters: compiled.parameters.map((parameter) => {
-      const { param }: { readonly param?: string } = Object(parameter);
-      if (param === undefined) return parameter;
-      const value = values[param];
-      if (value === undefined) throw new TypeError(`parameter ${param} has no value`);
+    parameters: names.map((name, at) => {
+      const value = name === undefined ? compiled.parameters[at] : values[name];
+      if (value === undefined) throw new TypeError(`parameter ${name} has no value`);
       return value;
     }),
   });

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../http/errors.ts';
-import { yieldToEventLoop } from '../http/event-loop.ts';
 import { mediaType } from '../http/reply.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Context } from './state.ts';
@@ -10,8 +9,6 @@ export type JsonObject = { [name: string]: unknown };
 
 const JSON_TYPES = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
 const CHARSETS: readonly string[] = ['utf-8', 'utf8', 'us-ascii'];
-/** Bodies above this are parsed between other requests, bytes. */
-const LARGE = 65_536;
 const DEEPEST = 32;
 const MOST_KEYS = 10_000;
 
@@ -40,12 +37,7 @@ export async function readBody(ctx: Context, { method, body_limit_bytes }: Endpo
     if (length > body_limit_bytes) throw tooLarge();
     chunks.push(chunk);
   }
-  if (length === 0) return null;
-  if (length <= LARGE) return parseJson(Buffer.concat(chunks), method !== 'PATCH');
-  await yieldToEventLoop();
-  const body = parseJson(Buffer.concat(chunks), method !== 'PATCH');
-  await yieldToEventLoop();
-  return body;
+  return length === 0 ? null : parseJson(Buffer.concat(chunks), method !== 'PATCH');
 }
 
 /** True for a client that sends its body only after a 100 Continue; a refused call gets none. */
