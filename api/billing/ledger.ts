@@ -157,7 +157,18 @@ export async function usedByRotation(rows: Kysely<Database>, rate_bucket: string
   return found.rows[0]?.used ?? 0;
 }
 
-const NAMES = ['request_id', 'business_id', 'key_id', 'operation', 'credits', 'count', 'calls', 'at', 'period', 'day'] as const;
+const NAMES = [
+  'request_id',
+  'business_id',
+  'key_id',
+  'operation',
+  'credits',
+  'count',
+  'calls',
+  'at',
+  'period',
+  'day',
+] as const;
 type Name = (typeof NAMES)[number];
 const PARAMS = Object.fromEntries(NAMES.map((name) => [name, param(name)])) as Record<Name, RawBuilder<unknown>>;
 

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { ERROR_ADVICE, ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import { EARLIER_DESCRIPTION } from '../legacy/variants.ts';
 import { RETRIES_MAX, retryWait } from '../rules/webhook-retry.ts';
@@ -18,11 +17,11 @@ export interface Call {
 }
 
 export const VECTORS = readFileSync(new URL('../../data/reference/webhook-vectors.json', import.meta.url), 'utf8');
-const Vectors = z.object({
-  vectors: z.array(
-    z.object({ secrets: z.array(z.string()), body: z.string(), headers: z.record(z.string(), z.string()) }),
-  ),
-});
+interface Vector {
+  readonly secrets: readonly string[];
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 /** Facts that the service states of itself, as Markdown, by the name under which a guide includes them. */
 export function factsOf(calls: ReadonlyMap<string, Call>): Readonly<Record<string, string>> {
@@ -81,9 +80,9 @@ function retryTimes(): string {
 }
 
 function testVector(): string {
-  const [first] = Vectors.parse(JSON.parse(VECTORS)).vectors;
-  const lines = Object.entries(first?.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
-  return `${code('secret', `${first?.secrets.join('\n')}`)}\n\n${code('headers and body', [...lines, '', first?.body].join('\n'))}`;
+  const [first]: readonly [Vector] = JSON.parse(VECTORS).vectors;
+  const lines = Object.entries(first.headers).map(([name, value]) => `${name}: ${value}`);
+  return `${code('secret', first.secrets.join('\n'))}\n\n${code('headers and body', [...lines, '', first.body].join('\n'))}`;
 }
 
 function eventText({ type, when, example }: DescribedEvent): string {

@@ -83,12 +83,11 @@ export function referencePage(path: string, description: string): PublicRoute {
   return servePage(path, 'Reference', body, REFERENCE_POLICY);
 }
 
-/** Operations of the document by method and path, HEAD left out. */
+/** Operations of the document by method and path. */
 function callsOf({ paths = {} }: Description): ReadonlyMap<string, Call> {
   return new Map(
-    Object.entries(paths as Readonly<Record<string, Readonly<Record<string, Call>>>>).flatMap(
-      ([path, { head, ...rest }]) =>
-        Object.entries(rest).map(([method, call]) => [`${method.toUpperCase()} ${path}`, call] as const),
+    Object.entries(paths as Readonly<Record<string, Readonly<Record<string, Call>>>>).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, call]) => [`${method.toUpperCase()} ${path}`, call] as const),
     ),
   );
 }

@@ -31,11 +31,16 @@ export async function readBody(ctx: Context, { method, body_limit_bytes }: Endpo
   if (awaitsContinue(req)) res.writeContinue();
   const chunks: Buffer[] = [];
   let length = 0;
-  // Leaving the loop early must not destroy the connection: the refusal still has to go out on it.
-  for await (const chunk of chunksOf(req)) {
-    length += chunk.length;
-    if (length > body_limit_bytes) throw tooLarge();
-    chunks.push(chunk);
+  try {
+    // Leaving the loop early must not destroy the connection: the refusal still has to go out on it.
+    for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > body_limit_bytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    if (cause instanceof ApiError) throw cause;
+    throw new ApiError('bad_request', 'the connection ended within the body', {}, { cause }); // no failure of the service
   }
   return length === 0 ? null : parseJson(Buffer.concat(chunks), method !== 'PATCH');
 }
@@ -61,16 +66,6 @@ function checkContentType({ headers }: IncomingMessage): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)"?/i.exec(type)?.[1];
   if (charset !== undefined && !CHARSETS.includes(charset.toLowerCase()))
     throw new ApiError('unsupported_media_type', 'Content-Type has a charset other than utf-8');
-}
-
-/** Chunks of a body; throws `bad_request` when the connection ends within it, so that it is not logged as a failure of the service. */
-async function* chunksOf(request: IncomingMessage): AsyncIterable<Buffer> {
-  try {
-    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
-  } catch (cause) {
-    if (cause instanceof ApiError) throw cause;
-    throw new ApiError('bad_request', 'the connection ended within the body', {}, { cause });
-  }
 }
 
 /**

@@ -130,7 +130,7 @@ export function clientAddress(
 }
 
 /** IPv4 unchanged, IPv6 cut to its first 64 bits. */
-export function networkOf(address: string): string {
+function networkOf(address: string): string {
   const plain = unmapped(address);
   if (isIP(plain) !== 6) return plain;
   const { parts } = ipaddr.parse(plain) as IPv6;
