@@ -28,8 +28,6 @@ import { type Input, parseQuery, type QueryText, validator } from './validate.ts
 
 const NO_PLAN: ReadPlan = { dates: [] };
 const GZIP_LEVEL = 5;
-/** How long an answer is repeated: within a second `age_seconds` stays the same. */
-const REPEATED_MS = 1000;
 /** Answers that are repeated, and the length of one: 48 MB together. */
 const REPEATED_MAX = 750;
 const LONGEST_REPEATED = 64_000;
@@ -147,18 +145,15 @@ interface Made {
   readonly edition: Edition;
 }
 
-/** Answers calls that read. A question that is repeated within a second is answered from memory, and charged as usual. */
+/** Answers calls that read. A question that is repeated in the same second of the data clock is answered from memory, and charged as usual. */
 function reader(services: Services, check: CheckReply) {
-  let repeated = { edition: NOTHING_PUBLISHED, second: 0, until_ms: 0, answers: new Map<string, Made>() };
+  let repeated = { edition: NOTHING_PUBLISHED, second: 0, answers: new Map<string, Made>() };
   const secondOf = (now_ms: number) => Math.floor(now_ms / 1000);
   const isNow = (edition: Edition, now_ms: number) =>
-    repeated.edition === edition && repeated.second === secondOf(now_ms) && performance.now() < repeated.until_ms;
+    repeated.edition === edition && repeated.second === secondOf(now_ms);
   const remember = (target: string, made: Made, now_ms: number) => {
     const { edition } = made;
-    if (!isNow(edition, now_ms)) {
-      const until_ms = performance.now() + REPEATED_MS;
-      repeated = { edition, second: secondOf(now_ms), until_ms, answers: new Map() };
-    }
+    if (!isNow(edition, now_ms)) repeated = { edition, second: secondOf(now_ms), answers: new Map() };
     if (repeated.answers.size < REPEATED_MAX) repeated.answers.set(target, made);
   };
 
