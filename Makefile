@@ -53,7 +53,6 @@ CORE := 'test/slow/{arrival,crash,crash-derived,crash-feeds,disk-full,vanished-d
 test-slow: install ## run the core of the slow tests: kills, faults of disk and files, orders of arrival, a walk through the map
 	@ava --timeout=20m $(CORE)
 
-# The mirror is tested where Debian's rclone, swift-proxy, swift-account, swift-container, swift-object and memcached are installed.
 .PHONY: test-all
 test-all: install ## run every test, before a release: also each screen, fuzz, other readers, deployment (an hour)
 	@ava --timeout=20m
