@@ -5,14 +5,18 @@ import { type Catalog, openCatalog } from '../../api/published/catalog.ts';
 import { type Engine, openEngine } from '../../api/published/duckdb.ts';
 import { FILES } from '../../api/queries/sql.ts';
 import { getHailHistory } from '../../api/routes/hail-history.ts';
-import { openRoot } from '../../pipeline/publish/open-root.ts';
+import { compactMonth } from '../../pipeline/publish/compact.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { addDays, stormDateStart } from '../../schemas/time.ts';
+import { addDays, monthOf, stormDateStart } from '../../schemas/time.ts';
+import { drawTenths } from '../support/data/draw.ts';
+import { publishDays, standingHail } from '../support/data/published-days.ts';
+import { onRoot } from '../support/data/world.ts';
 import { startService } from '../support/service/service.ts';
-import { publishClimate } from './publish-climate.ts';
 
-const CLIMATE = { seed: 7, first_date: '2025-04-15', dates: 60 };
-const CLIMATE_NOW_MS = Date.parse('2026-01-01T00:00:00Z');
+const SEASON = Array.from({ length: 60 }, (_, k) => addDays('2025-04-15', k));
+const SEASON_NOW_MS = Date.parse('2026-01-01T00:00:00Z');
+/** Patches of hail cover a third of one of 30 windows of this size over the box of the points, another one each date; pixels. */
+const [ROWS, COLS] = [300, 400];
 const DAYS = 365;
 /** Points that are asked first, and as many others that are asked once what those needed is in memory. */
 const POINTS = 50;
@@ -146,11 +150,21 @@ function pointsOf(count: number): Position[] {
   }));
 }
 
-/** A data root with a simulated season: enough to see the shape, not the size. To be removed. */
+/** A data root with a season of hail that stood still in patches, other ones on each date. To be removed. */
 async function simulatedSeason(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'hail-bench-season-'));
-  const root = await openRoot(folder, 'bench', 0, CLIMATE_NOW_MS);
-  for await (const _ of publishClimate(root, CLIMATE, CLIMATE_NOW_MS));
-  await root.close();
+  for (const [k, storm_date] of SEASON.entries()) {
+    const tenths = Array.from({ length: ROWS }, (_, row) =>
+      Array.from({ length: COLS }, (_, col) =>
+        Math.max(0, Math.round(700 * Math.sin(row / 13 + k) * Math.sin(col / 17 + 2 * k)) - 100),
+      ),
+    );
+    const field = drawTenths(tenths, { row0: 900 + ((7 * k) % 6) * ROWS, col0: 2500 + ((3 * k) % 5) * COLS });
+    const hail = standingHail(storm_date, field, [stormDateStart(storm_date, 0)]);
+    await publishDays(folder, [{ storm_date, rows: hail }], 'simulated', SEASON_NOW_MS);
+  }
+  await onRoot(folder, { now_ms: SEASON_NOW_MS }, async ({ root }) => {
+    for (const month of new Set(SEASON.map(monthOf))) await compactMonth(root, month, SEASON_NOW_MS);
+  });
   return folder;
 }

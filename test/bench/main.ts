@@ -1,6 +1,5 @@
 import { explainError } from '../../pipeline/commands/arguments.ts';
 import { UsageError } from '../../pipeline/error.ts';
-import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
 import { forecast } from './forecast.ts';
@@ -14,9 +13,7 @@ import { hailModel } from './train/hail-model.ts';
 const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   decode,
   forecast,
-  'hail-model': hailModel,
   scan,
-  climate,
   day,
   http,
   lookups,
@@ -26,22 +23,11 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
 
 /** `npm run bench` runs all but `hail-model` with their usual arguments; `npm run bench -- NAME …` one with its own. */
 async function run([name, ...args]: string[]): Promise<void> {
-  if (name !== undefined) {
-    const bench = BENCHES[name];
-    if (bench === undefined)
-      throw new UsageError(`the name is '${name}', expected one of ${Object.keys(BENCHES).join(', ')}`);
-    await bench(args);
-    return;
-  }
-  await decode();
-  await forecast();
-  await scan();
-  await climate();
-  await day([]);
-  await http();
-  await lookups();
-  await history();
-  await historyLoad();
+  const known: typeof BENCHES = { ...BENCHES, 'hail-model': hailModel };
+  if (name === undefined) for (const bench of Object.values(BENCHES)) await bench([]);
+  else if (known[name] === undefined)
+    throw new UsageError(`the name is '${name}', expected one of ${Object.keys(known).join(', ')}`);
+  else await known[name](args);
 }
 
 try {

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { askPython } from '../support/data/ask-python.ts';
 
 /** Runs of each side; medians are compared. */
 const RUNS = 5;
@@ -23,14 +23,8 @@ for _ in range(${RUNS}):
     t = time.perf_counter(); answer = body(); times.append(1000 * (time.perf_counter() - t))
 print(json.dumps({"ms": sorted(times)[${Math.floor(RUNS / 2)}], "answer": str(answer)}))
 `;
-  // Debian's modules belong to Debian's Python, which another python3 on the path may hide.
-  for (const python of ['/usr/bin/python3', 'python3']) {
-    const run = spawnSync(python, ['-c', program], { encoding: 'utf8' });
-    if (run.status === 0) return JSON.parse(run.stdout) as { ms: number; answer: string };
-    const missing = /No module named '([^']+)'/.exec(run.stderr ?? '')?.[1];
-    if (run.status !== null && missing === undefined) throw new Error(`${python} failed: ${run.stderr}`);
-  }
-  return { missing: 'python3 with the module it needs is not installed' };
+  const answer = askPython(program) as { ms: number; answer: string } | null;
+  return answer ?? { missing: 'python3 with the module it needs is not installed' };
 }
 
 /** Median milliseconds of a piece of our own work, after one run to warm up. */

@@ -21,7 +21,7 @@ import { catalogue, sameAsManifests } from '../support/data/same-as-manifests.ts
 import { aroundMidnight, midnight } from '../support/data/small-world.ts';
 import { assetsOf, itemsOf, walkStac } from '../support/data/stac-walk.ts';
 import { viewTexts } from '../support/data/view-rows.ts';
-import { ingest, MONTH_LATER_MS, onRoot, publishedRoot, scratch } from '../support/data/world.ts';
+import { copyOf, ingest, MONTH_LATER_MS, onRoot, publishedRoot, scratch } from '../support/data/world.ts';
 import { commandHere } from '../support/kill/command-here.ts';
 import { command, killedAt, pointsOf } from '../support/kill/killed.ts';
 
@@ -32,7 +32,7 @@ const POINTS = 8;
 
 /** Every reader finds the same rows of detections, whichever edition it meets, and no missing file. */
 async function isWhole(t: ExecutionContext, root: string, rows: readonly string[], point: string): Promise<void> {
-  t.deepEqual((await viewTexts(root, [detections])).texts.get('detections'), rows, point);
+  t.deepEqual((await viewTexts(root, [detections])).get('detections'), rows, point);
   t.deepEqual(await icebergRows(root, detections), rows, point);
   for (const { path } of itemsOf(walkStac(root)).flatMap(assetsOf)) t.true(existsSync(path), `${point}: ${path}`);
 }
@@ -42,17 +42,16 @@ test('kill -9 while a catalogue is written leaves the one before, whole; the nex
   await ingest(prepared, await aroundMidnight());
   t.is((await command(prepared, ['catalogue'], SETTINGS)).code, 0);
   const rows = await manifestRows(prepared, detections);
-  const copyOf = async () => {
-    const root = await scratch(t);
-    copyFolder(prepared, root);
+  const copied = async () => {
+    const root = await copyOf(t, prepared);
     t.is((await command(root, ['catalogue'], SETTINGS)).code, 0);
     return root;
   };
-  const points = await pointsOf(t, await copyOf(), ['catalogue'], SETTINGS);
+  const points = await pointsOf(t, await copied(), ['catalogue'], SETTINGS);
   t.true(points.length > POINTS, points.join('\n'));
   for (let k = 0; k < POINTS; k++) {
     const point = 1 + Math.round((k * (points.length - 1)) / (POINTS - 1));
-    const root = await copyOf();
+    const root = await copied();
     t.is((await killedAt(root, ['catalogue'], point, SETTINGS)).signal, 'SIGKILL');
     await isWhole(t, root, rows, points[point - 1] ?? '');
     t.is((await command(root, ['catalogue'], SETTINGS)).code, 0);
@@ -100,7 +99,7 @@ test('a root whose name has quotes, brackets, stars and letters of any script is
     const root = join(dirname(given), name);
     copyFolder(given, root);
     await catalogue(root);
-    t.deepEqual((await viewTexts(root, [detections])).texts.get('detections'), rows, name);
+    t.deepEqual((await viewTexts(root, [detections])).get('detections'), rows, name);
     t.deepEqual(await icebergRows(root, detections), rows, name);
   }
 });
@@ -143,7 +142,7 @@ test('the sweep keeps what a catalogue names until the one after it is older tha
   await age();
   await sweep();
   t.true(paths.every((path) => existsSync(path)));
-  t.deepEqual((await viewTexts(root, [detections])).texts.get('detections'), rows);
+  t.deepEqual((await viewTexts(root, [detections])).get('detections'), rows);
   await catalogue(root);
   await sweep();
   const read = await icebergRead({ tableUrl: tableUrl(root, 'detections'), metadata });

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { ingest, midnight, publishedRoot } from '../support/data/world.ts';
-import { startReceiver } from '../support/service/receiver.ts';
+import { type Received, startReceiver } from '../support/service/receiver.ts';
 import { startServe } from '../support/service/serve-child.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
+import { until } from '../support/until.ts';
 
 interface Operation {
   readonly operationId?: string;
@@ -52,21 +52,6 @@ async function openClient(document_url: string, key: string) {
   return { call, expectedCredits: () => credits };
 }
 
-const POLL_MS = 500;
-const PATIENCE_MS = 90_000;
-
-/** Polls until what is asked for is there. */
-async function waitFor<Found>(
-  what: string,
-  find: () => Promise<Found | undefined> | Found | undefined,
-): Promise<Found> {
-  for (const end_ms = performance.now() + PATIENCE_MS; performance.now() < end_ms; await sleep(POLL_MS)) {
-    const found = await find();
-    if (found !== undefined) return found;
-  }
-  throw new Error(`${what} did not come within ${PATIENCE_MS / 1000} s`);
-}
-
 /** Scans that are published before the client comes; the others arrive while it waits for events. */
 const SCANS_BEFORE = 10;
 const SOMEWHERE = { lat: 35.2, lon: -97 };
@@ -82,6 +67,16 @@ interface Storm {
 interface Job {
   readonly status: 'pending' | 'done' | 'failed';
 }
+/** Polls a job until it has ended. */
+async function ended<Ending extends Job>(poll: () => Promise<Ending>): Promise<Ending> {
+  let job = await poll();
+  await until(async () => {
+    job = await poll();
+    return job.status !== 'pending';
+  });
+  return job;
+}
+
 interface Subscription {
   readonly id: string;
   readonly webhook_secret: string;
@@ -126,10 +121,9 @@ test.serial(
     const ordered = await call<{ report_id: string }>('postVerifyReport', order);
     t.deepEqual(await call<{ report_id: string }>('postVerifyReport', order), ordered);
     type Report = Job & { readonly verification_hash: string; readonly pdf_url: string };
-    const report = await waitFor('the report', async () => {
-      const job = await call<Report>('getVerifyReportByReportId', { path: { reportId: ordered.report_id } });
-      return job.status === 'pending' ? undefined : job;
-    });
+    const report = await ended(() =>
+      call<Report>('getVerifyReportByReportId', { path: { reportId: ordered.report_id } }),
+    );
     t.like(report, { status: 'done', verification_hash: verdict.verification_hash });
     const pdf = Buffer.from(await (await fetch(report.pdf_url)).arrayBuffer());
     t.is(pdf.subarray(0, 5).toString(), '%PDF-');
@@ -138,10 +132,7 @@ test.serial(
     const asked = { dataset: 'detections', date_start: '2026-05-01', date_end: '2026-05-02', format: 'csv' };
     const { job_id } = await call<{ job_id: string }>('postExports', { body: asked });
     type Export = Job & { readonly row_count: number; readonly download_url: string };
-    const done = await waitFor('the export', async () => {
-      const job = await call<Export>('getExportsByJobId', { path: { jobId: job_id } });
-      return job.status === 'pending' ? undefined : job;
-    });
+    const done = await ended(() => call<Export>('getExportsByJobId', { path: { jobId: job_id } }));
     const lines = (await (await fetch(done.download_url)).text()).trimEnd().split(/\r?\n/);
     t.is(lines.length, done.row_count + 1);
     t.true(done.row_count > 100);
@@ -150,9 +141,10 @@ test.serial(
     const subscription = await call<Subscription>('postAlertsSubscribe', {
       body: { lat: storm.lat, lon: storm.lon, radius_km: 50, webhook_url: receiver.url },
     });
-    const received = waitFor('the event', () => receiver.received.find(({ body }) => body.includes('alert.created')));
     await ingest(root, scans, { now_ms: WHOLE_NOW_MS });
-    const { headers, body } = await received;
+    const received = () => receiver.received.find(({ body }) => body.includes('alert.created'));
+    await until(() => received() !== undefined);
+    const { headers, body } = received() as Received;
     const header = (name: string) => String(headers[name]);
     const standard = new Webhook(subscription.webhook_secret);
     t.notThrows(() => standard.verify(body, Object.fromEntries(SIGNED.map((name) => [name, header(name)]))));

@@ -7,8 +7,8 @@ import type { CollectionName } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import { layerFile, ringOf } from '../support/data/feeds.ts';
 import { publishStormyHours } from '../support/data/model-rows.ts';
-import { NOW_MS, scratch } from '../support/data/world.ts';
-import { command, faultsOf, killedAt, pointsOf } from '../support/kill/killed.ts';
+import { copyOf, NOW_MS, scratch } from '../support/data/world.ts';
+import { command, faultsOf, killEach, pointsOf } from '../support/kill/killed.ts';
 
 /** A folder with one file, written at the time of the data clock. */
 async function folderOf(t: ExecutionContext, name: string, content: Uint8Array | string): Promise<string> {
@@ -34,12 +34,6 @@ async function contentOf(root: string, name: CollectionName): Promise<string> {
   return (manifest?.files ?? []).map(({ sha256 }) => sha256).join();
 }
 
-async function copyOf(t: ExecutionContext, from: string): Promise<string> {
-  const root = await scratch(t);
-  await fs.cp(from, root, { recursive: true, preserveTimestamps: true });
-  return root;
-}
-
 for (const [what, hasEarlier] of [
   ['the first outlook', false],
   ['an outlook after others', true],
@@ -61,11 +55,7 @@ for (const [what, hasEarlier] of [
     tried.push(Math.max(...tried) + 1);
     t.true(tried.length >= 6, points.join('\n'));
     let between = 0;
-    for (const point of tried) {
-      const where = `${point}: ${points[point - 1]}`;
-      const root = await copyOf(t, prepared);
-      const killed = await killedAt(root, args, point);
-      t.is(killed.signal, 'SIGKILL', `${where} ${killed.stderr}`);
+    await killEach(t, { prepared, args, points }, tried, async (root, where) => {
       const isBetween =
         (await contentOf(root, 'outlooks')) === spcAfter && (await contentOf(root, 'outlook')) !== expected;
       const faults = await faultsOf(root);
@@ -78,8 +68,7 @@ for (const [what, hasEarlier] of [
       t.deepEqual(await faultsOf(root), [], where);
       if ((await contentOf(root, 'outlooks')) === spcAfter) t.is(await contentOf(root, 'outlook'), expected, where);
       between += isBetween ? 1 : 0;
-      await fs.rm(root, { recursive: true });
-    }
+    });
     t.log(`${tried.length} kills, ${between} of them between the two commits`);
     t.true(between >= 2);
   });
@@ -110,11 +99,7 @@ test('feeds killed in the one commit of days and of the hours shifted to agree w
   const tried = points.flatMap((what, index) => (index + 1 >= first && heads.test(what) ? [index + 1] : []));
   tried.push(Math.max(...tried) + 1);
   let between = 0;
-  for (const point of tried) {
-    const where = `${point}: ${points[point - 1]}`;
-    const root = await copyOf(t, prepared);
-    const killed = await killedAt(root, args, point);
-    t.is(killed.signal, 'SIGKILL', `${where} ${killed.stderr}`);
+  await killEach(t, { prepared, args, points }, tried, async (root, where) => {
     const found = await contents(root);
     if (found[0] === expected[0] && found[1] === before[1]) between++;
     const { hours, made_from } = await readPair(root);
@@ -123,8 +108,7 @@ test('feeds killed in the one commit of days and of the hours shifted to agree w
     t.is(next.code, 0, next.stderr);
     t.deepEqual(await faultsOf(root), [], where);
     t.deepEqual(await contents(root), expected, where);
-    await fs.rm(root, { recursive: true });
-  }
+  });
   t.log(`${tried.length} kills, ${between} of them between the two heads`);
   t.is(between, 1);
 });

@@ -1,6 +1,5 @@
-import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { readFeeds } from '../../pipeline/commands/feeds.ts';
 import { readConfig } from '../../pipeline/config.ts';
 import { type Engine, openEngine } from '../../pipeline/duckdb.ts';
@@ -15,8 +14,8 @@ import { TABLES } from '../../schemas/tables/index.ts';
 import { type Content, sameContent } from '../support/data/content.ts';
 import { alertsFile } from '../support/data/feeds.ts';
 import { startWebServer } from '../support/data/web-server.ts';
-import { scratch } from '../support/data/world.ts';
-import { environmentOf, faultsOf, killedAt, pointsOf } from '../support/kill/killed.ts';
+import { copyOf, scratch } from '../support/data/world.ts';
+import { environmentOf, faultsOf, killEach, pointsOf } from '../support/kill/killed.ts';
 
 /** Just after a turn of the month: items of April decide about rows of May, and the other way round. */
 const NOW = Date.parse('2026-05-01T13:30:00Z');
@@ -77,12 +76,6 @@ function pollAll(root: string, environment: Readonly<Record<string, string>>): R
   return readFeeds(readConfig(environmentOf(root, { now_ms: NOW, environment })), { only: FEEDS }, silent);
 }
 
-async function copyOf(t: ExecutionContext, from: string): Promise<string> {
-  const root = await scratch(t);
-  await fs.cp(from, root, { recursive: true, preserveTimestamps: true });
-  return root;
-}
-
 /** The steps of every commit, from its first file in place to its head, and points spread over all the rest. */
 function pointsToTry(points: readonly string[]): number[] {
   const all = points.map((_, index) => index + 1);
@@ -110,11 +103,8 @@ test('a process killed at any step of ingesting files of feeds leaves each colle
   t.log(`${tried.length} of ${points.length} points`);
   t.true(tried.length >= 15);
   const seen = new Set<string>();
-  for (const point of tried) {
-    const what = `${point}: ${points[point - 1]}`;
-    const root = await copyOf(t, prepared);
-    const killed = await killedAt(root, ARGS, point, { now_ms: NOW, environment });
-    t.is(killed.signal, 'SIGKILL', `${what} ${killed.stderr}`);
+  const killing = { prepared, args: ARGS, points, settings: { now_ms: NOW, environment } };
+  await killEach(t, killing, tried, async (root, what) => {
     t.deepEqual(await faultsOf(root), [], what);
     const found = await contentOf(engine, root);
     for (const name of COLLECTIONS) {
@@ -130,7 +120,6 @@ test('a process killed at any step of ingesting files of feeds leaves each colle
     );
     sameContent(t, await contentOf(engine, root), after);
     t.deepEqual(await readFeedStates(root), states, what);
-    await fs.rm(root, { recursive: true });
-  }
+  });
   t.deepEqual([...seen].sort(), ['reports after', 'reports before', 'warnings after', 'warnings before']);
 });

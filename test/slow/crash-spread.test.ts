@@ -2,8 +2,8 @@ import fs from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import { startBucket } from '../support/data/bucket-server.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
-import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../support/data/world.ts';
-import { command, faultsOf, killedAt, pointsOf } from '../support/kill/killed.ts';
+import { asObserved, copyOf, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../support/data/world.ts';
+import { command, faultsOf, killEach, killedAt, pointsOf } from '../support/kill/killed.ts';
 
 /** Seven scans around midnight; the third comes late, so that a killed redo concerns both dates. */
 const evening = () => scansBetween('23:53', '00:07');
@@ -26,20 +26,14 @@ test('a process killed while it makes two dates again leaves both as they were o
   const { scans, before, args } = await prepared(t);
   const untouched = await logicalContent(before);
   const expected = await contentOf(scans);
-  const counted = await scratch(t);
-  await fs.cp(before, counted, { recursive: true });
-  const points = await pointsOf(t, counted, args);
+  const points = await pointsOf(t, await copyOf(t, before), args);
   // The first commit makes both dates again: its numbered manifests, the note that they belong together, heads, switch.
   const steps = points.flatMap((what, index) =>
     /(rename|rm) .*(head|pending|current)\.json/.test(what) ? [index + 1] : [],
   );
   t.true(steps.length > 6);
-  for (const point of steps.slice(0, 5)) {
-    const root = await scratch(t);
-    await fs.cp(before, root, { recursive: true });
-    const killed = await killedAt(root, args, point);
-    t.is(killed.signal, 'SIGKILL', killed.stderr);
-    t.deepEqual(await faultsOf(root), [], points[point - 1]);
+  await killEach(t, { prepared: before, args, points }, steps.slice(0, 5), async (root, where) => {
+    t.deepEqual(await faultsOf(root), [], where);
     await ingest(root, []);
     const found = await logicalContent(root);
     const late = scans[LATE] as RawScan;
@@ -49,7 +43,7 @@ test('a process killed while it makes two dates again leaves both as they were o
     sameContent(t, parts(found), parts(isIn ? expected : untouched));
     await ingest(root, [late]);
     sameContent(t, await logicalContent(root), expected);
-  }
+  });
 });
 
 test('a process killed while it recovers leaves nothing wrong either', async (t) => {

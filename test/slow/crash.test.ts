@@ -5,6 +5,7 @@ import { filesBelow } from '../../pipeline/files.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { type Content, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
 import {
+  copyOf,
   deliver,
   filesOf,
   ingest,
@@ -135,9 +136,3 @@ test.serial('kill -9 at arbitrary moments, again and again on the same root, lea
     }
   }
 });
-
-async function copyOf(t: ExecutionContext, prepared: string): Promise<string> {
-  const root = await scratch(t);
-  await fs.cp(prepared, root, { recursive: true, preserveTimestamps: true });
-  return root;
-}

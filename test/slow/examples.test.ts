@@ -1,7 +1,5 @@
-import { createReadStream, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { extname, join, normalize } from 'node:path';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import test, { type ExecutionContext } from 'ava';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
@@ -12,44 +10,8 @@ import { SIZE_COLORS } from '../../schemas/palette.ts';
 import { browserOnly, colorsOf, openTab } from '../support/browser/browser.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, statementsOf } from '../support/data/markdown.ts';
 import { pythonTest, runOn } from '../support/data/python.ts';
+import { filesIn, startWebServer } from '../support/data/web-server.ts';
 import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html',
-  '.js': 'text/javascript',
-  '.mjs': 'text/javascript',
-  '.css': 'text/css',
-  '.json': 'application/json',
-};
-
-/** A server of folders by the beginning of the path, the first that fits; it answers range requests. Returns its address. */
-async function startFolderServer(
-  t: ExecutionContext,
-  folders: readonly (readonly [prefix: string, folder: string])[],
-): Promise<string> {
-  const server = createServer((request, response) => {
-    const path = normalize(new URL(request.url ?? '', 'http://folder').pathname);
-    const [prefix, folder] = folders.find(([each]) => path.startsWith(each)) ?? ['/', '/missing'];
-    const file = join(folder, path.slice(prefix.length));
-    const bytes = statSync(file, { throwIfNoEntry: false })?.size;
-    if (bytes === undefined) return response.writeHead(404).end();
-    const [, first, last = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
-    const start = Number(first ?? 0);
-    const end = Math.min(last === '' ? bytes - 1 : Number(last), bytes - 1);
-    response.writeHead(first === undefined ? 200 : 206, {
-      'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
-      'content-length': end - start + 1,
-      ...(first === undefined ? {} : { 'content-range': `bytes ${start}-${end}/${bytes}` }),
-    });
-    createReadStream(file, { start, end }).pipe(response);
-  });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 const FOLDER = 'data/examples';
 const README = readDocument(`${FOLDER}/README.md`);
@@ -224,7 +186,7 @@ test('JavaScript: the program follows the catalogue to the published areas of th
 
 test('the program of the guide to catalogues finds the swaths of every date on a web server', async (t) => {
   const root = await rootOf(t);
-  const url = await startFolderServer(t, [['/', root]]);
+  const { url } = await startWebServer(t, {}, filesIn([['/', root]]));
   const program = join(await scratch(t), '../stac.mjs');
   writeFileSync(program, codeBlocks(readDocument('api/docs/catalogues.md'), 'js')[0] ?? '');
   const lines = words(await runOn(root, process.execPath, [program, `${url}/stac/catalog.json`]));
@@ -242,11 +204,12 @@ browserOnly(
   'MapLibre: the page draws the hail of each date from the files alone, and says that it is simulated',
   async (t) => {
     const root = await rootOf(t);
-    const url = await startFolderServer(t, [
+    const folders = [
       ['/data/examples/', join(PROJECT, FOLDER)],
       ['/data/', root],
       ['/', PROJECT],
-    ]);
+    ] as const;
+    const { url } = await startWebServer(t, {}, filesIn(folders));
     const { page, complaints, picture, close } = await openTab(`${url}/data/examples/map.html`, { key: null });
     t.teardown(close);
     await page.waitForSelector('body[data-drawn]');

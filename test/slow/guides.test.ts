@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,8 +8,8 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import test, { type ExecutionContext } from 'ava';
 import { EXAMPLE_URL } from '../../api/docs/pages.ts';
 import { codeBlocks, PROJECT, readDocument } from '../support/data/markdown.ts';
-import { copyFolder } from '../support/data/prepared.ts';
-import { scratch } from '../support/data/world.ts';
+import { pythonTest, runProgram } from '../support/data/python.ts';
+import { copyOf } from '../support/data/world.ts';
 import { startReceiver } from '../support/service/receiver.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
@@ -83,9 +83,7 @@ function scratchFolder(t: ExecutionContext): string {
 /** The real service over the world around midnight, which may send to a receiver on this machine. */
 async function serve(t: ExecutionContext): Promise<ServeChild & { readonly own: Readonly<Record<string, string>> }> {
   const receiver = await startReceiver(t);
-  const root = await scratch(t);
-  copyFolder(await wholeRoot(), root);
-  const service = await startServe(root, WHOLE_NOW_MS, 'error', {
+  const service = await startServe(await copyOf(t, await wholeRoot()), WHOLE_NOW_MS, 'error', {
     HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
     HAIL_WEBHOOK_CA_FILE: receiver.ca_file,
   });
@@ -143,30 +141,11 @@ for (const [name, expected] of Object.entries(SHELL_GUIDES))
     for (const [k, words] of Object.entries(expected)) t.is(printed[Number(k)], words);
   });
 
-/** Runs a program of a guide as a file of its own, without holding up what it may call. */
-async function runProgram(
-  command: string,
-  args: readonly string[],
-  { cwd, env = {} }: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
-): Promise<string> {
-  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  const [out, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${complaint}`);
-  return out;
-}
-
 /** Writes the block of a guide whose first comment names a file. */
 function writeProgram(folder: string, name: string, language: string, file: string): void {
   const code = codeBlocks(guide(name), language).find((block) => block.split('\n')[0]?.includes(file));
   if (code === undefined) throw new Error(`no ${language} block of ${name} names ${file}`);
   writeFileSync(join(folder, file), code);
-}
-
-/** Skipped, with its reason in the title, where modules of Python are absent. */
-function testWithPython(modules: readonly string[], title: string, body: (t: ExecutionContext) => Promise<void>): void {
-  const { status } = spawnSync('python3', ['-c', `import ${['sys', ...modules].join(', ')}`]);
-  const needs = `needs python3${modules.length === 0 ? '' : ` with ${modules.join(', ')}`}`;
-  (status === 0 ? test.serial : test.skip)(`${title} (${needs})`, body);
 }
 
 test.serial('the TypeScript of the quickstart and of following a storm prints what the service knows', async (t) => {
@@ -183,7 +162,7 @@ test.serial('the TypeScript of the quickstart and of following a storm prints wh
   await t.throwsAsync(runProgram(process.execPath, ['follow.ts', 'nothing', date], { cwd: folder, env }));
 });
 
-testWithPython([], 'the Python of the quickstart prints what the service knows, or why it was refused', async (t) => {
+pythonTest('the Python of the quickstart prints what the service knows, or why it was refused', ['sys'], async (t) => {
   const service = await serve(t);
   const folder = scratchFolder(t);
   const env = { HAIL_URL: `${service.url}/v1`, HAIL_KEY: service.keys?.live ?? '' };
@@ -234,14 +213,14 @@ test.serial(
   },
 );
 
-testWithPython(['pandas', 'pyarrow'], 'the pandas of the guide reads the downloaded files', async (t) => {
+pythonTest('the pandas of the guide reads the downloaded files', ['pandas', 'pyarrow'], async (t) => {
   const folder = await exportedFiles(t);
   writeProgram(folder, 'files', 'python', 'read.py');
   const said = await runProgram('python3', ['read.py'], { cwd: folder });
   t.regex(said, /^\d+ detections\nlargest [\d.]+ mm at 2026-05-02 [\d:.+]+\n\d+ reports from the ground\n$/);
 });
 
-testWithPython(['geopandas', 'pyarrow'], 'the GeoPandas of the guide reads the downloaded files as maps', async (t) => {
+pythonTest('the GeoPandas of the guide reads the downloaded files as maps', ['geopandas', 'pyarrow'], async (t) => {
   const folder = await exportedFiles(t);
   writeProgram(folder, 'files', 'python', 'areas.py');
   const said = await runProgram('python3', ['areas.py'], { cwd: folder });

@@ -1,16 +1,13 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { scratch } from '../support/data/world.ts';
 import { LOCATIONS, sending } from '../support/service/portfolio.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 
 const ROUNDS = 3;
-/** How long a server lives under load at least, milliseconds; a little longer each round. */
-const LIVES_MS = 350;
-/** How much a server answers before it dies, on a slow machine too. */
-const ANSWERED = { reads: 40, uploads: 6 };
+/** How much a server answers before it dies, a little more each round. */
+const ANSWERED = { reads: 200, uploads: 12 };
 const READERS = 12;
 const WRITERS = 4;
 const PRICE = 5;
@@ -27,13 +24,6 @@ interface Told {
 
 function openRows(folder: string): DatabaseSync {
   return new DatabaseSync(join(folder, 'records', 'hail.sqlite'), { timeout: 5000 });
-}
-
-/** Lifts the rate and sets the cap, as an operator would. */
-function changePlan(folder: string, cap: number | null): void {
-  const rows = openRows(folder);
-  rows.prepare('UPDATE plans SET rate_per_minute = 1000000, spend_cap = ?, cap = ?').run(cap, cap);
-  rows.close();
 }
 
 /** Credits by each account of them, and calls of an operation in the ledger. */
@@ -72,7 +62,7 @@ function uploadOf(name: string, key: string): RequestInit {
   return { ...init, headers: { ...headers, Authorization: `Bearer ${key}`, 'Idempotency-Key': name } };
 }
 
-/** Calls as fast as it can until the server is gone, which is killed once it has lived so long and answered so much. */
+/** Calls as fast as it can until the server is gone, which is killed once it has answered so much. */
 async function load(t: ExecutionContext, server: ServeChild, key: string, told: Told, round: number): Promise<void> {
   let alive = true;
   const answered = { reads: 0, uploads: 0 };
@@ -83,7 +73,7 @@ async function load(t: ExecutionContext, server: ServeChild, key: string, told: 
       t.is(status, 200);
       answered[what] += 1;
     }
-    if (!alive || (answered.reads >= ANSWERED.reads && answered.uploads >= ANSWERED.uploads)) underLoad();
+    if (!alive || (answered.reads >= ANSWERED.reads + 40 * round && answered.uploads >= ANSWERED.uploads)) underLoad();
   };
   const reading = async () => {
     while (alive) {
@@ -103,7 +93,7 @@ async function load(t: ExecutionContext, server: ServeChild, key: string, told: 
   await Promise.all([
     ...Array.from({ length: READERS }, reading),
     ...Array.from({ length: WRITERS }, (_, writer) => writing(writer)),
-    Promise.all([sleep(LIVES_MS + 70 * round), isUnderLoad]).then(() => server.end('SIGKILL')),
+    isUnderLoad.then(() => server.end('SIGKILL')),
   ]);
 }
 
@@ -113,7 +103,9 @@ test('servers killed under load lose no acknowledged charge, charge no call twic
   let server = await startServe(folder);
   t.teardown(() => server.end('SIGKILL'));
   const key = server.keys?.live ?? '';
-  changePlan(folder, null);
+  const plans = openRows(folder);
+  plans.prepare('UPDATE plans SET rate_per_minute = 1000000').run();
+  plans.close();
   for (let round = 0; round < ROUNDS; round++) {
     await load(t, server, key, told, round);
     const { used, ledger, usage, reads } = booksOf(folder);
@@ -130,29 +122,5 @@ test('servers killed under load lose no acknowledged charge, charge no call twic
   t.is(books.uploads, told.uploads.length);
   t.is(books.used, books.reads * PRICE + books.uploads * UPLOAD_PRICE);
   t.deepEqual([books.ledger, books.usage], [books.used, books.used]);
-  await server.end('SIGTERM');
-});
-
-test('of 64 calls at once at the last credits exactly those that fit are served', async (t) => {
-  const folder = await scratch(t);
-  const server = await startServe(folder);
-  t.teardown(() => server.end('SIGKILL'));
-  const fitting = 23;
-  changePlan(folder, fitting * PRICE + PRICE - 1);
-  const call = () => fetch(server.url + READ, { headers: { Authorization: `Bearer ${server.keys?.live}` } });
-  const replies = await Promise.all(Array.from({ length: 64 }, call));
-  const codes = await Promise.all(
-    replies.map(async (reply) => (reply.ok ? 'served' : ((await reply.json()) as { error: string }).error)),
-  );
-  t.deepEqual(
-    Object.fromEntries(
-      Map.groupBy(codes, (code) => code)
-        .entries()
-        .map(([code, all]) => [code, all.length]),
-    ),
-    { served: fitting, spend_cap_exceeded: 64 - fitting },
-  );
-  const { used, ledger, usage, reads } = booksOf(folder);
-  t.deepEqual([used, ledger, usage, reads], [fitting * PRICE, fitting * PRICE, fitting * PRICE, fitting]);
   await server.end('SIGTERM');
 });

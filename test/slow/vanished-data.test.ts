@@ -6,7 +6,7 @@ import { ENDPOINTS } from '../../api/routes/index.ts';
 import { archives } from '../../api/routes/public-pages.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Health } from '../../schemas/resources/health.ts';
-import { scratch } from '../support/data/world.ts';
+import { copyOf, scratch } from '../support/data/world.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
 
@@ -44,12 +44,6 @@ async function start(t: ExecutionContext, data_root: string): Promise<RunningSer
   });
   t.teardown(service.close);
   return service;
-}
-
-async function copyOfWhole(t: ExecutionContext): Promise<string> {
-  const root = await scratch(t);
-  await fs.cp(await wholeRoot(), root, { recursive: true });
-  return root;
 }
 
 /** Status of every question, one after the other, and of the batch. */
@@ -93,7 +87,7 @@ const GONE: readonly (readonly [how: string, lose: (root: string, away: string) 
 
 for (const [how, lose] of GONE)
   test(`a data root that is ${how} is 500 on every question, charges nothing, is not ready, and recovers by itself`, async (t) => {
-    const root = await copyOfWhole(t);
+    const root = await copyOf(t, await wholeRoot());
     const away = await scratch(t, 'away');
     const service = await start(t, root);
     const before = await ask(service);
@@ -123,7 +117,7 @@ for (const [how, lose] of GONE)
   });
 
 test('readyz names the folders that a root lacks', async (t) => {
-  const root = await copyOfWhole(t);
+  const root = await copyOf(t, await wholeRoot());
   const service = await start(t, root);
   await fs.rm(join(root, layout.tables, 'tracks'), { recursive: true });
   await fs.rm(join(root, layout.tiles), { recursive: true });
@@ -145,7 +139,7 @@ test('a root that never held anything answers empty, and is ready', async (t) =>
 
 for (const table of ['detections', 'day-max', 'tracks', 'warnings', 'watches', 'spc-outlooks', 'forecast', 'outlook'])
   test(`when the files of ${table} are gone, what reads them is 500 and costs nothing, and nothing says there was none`, async (t) => {
-    const root = await copyOfWhole(t);
+    const root = await copyOf(t, await wholeRoot());
     const whole = await start(t, await wholeRoot());
     const expected = await Promise.all(READS.map((path) => whole.json(path)));
     const service = await start(t, root);

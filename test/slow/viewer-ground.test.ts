@@ -1,14 +1,13 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { Feature, Position } from 'geojson';
 import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
 import type { Page } from 'playwright-core';
 import { type ArchiveTile, gzip, writePmtiles } from '../../schemas/geo/pmtiles.ts';
 import { PHONE, ready, said, serviceTest } from '../support/browser/browser.ts';
+import { filesIn, startWebServer } from '../support/data/web-server.ts';
 
 const EXTENT = 4096;
 const MAX_ZOOM = 12;
@@ -182,7 +181,6 @@ serviceTest(
 
 for (const [title, screen] of [
   ['phone-light', { ...PHONE, colorScheme: 'light' }],
-  ['phone-dark', { ...PHONE, colorScheme: 'dark' }],
   ['desktop-dark', { colorScheme: 'dark' }],
 ] as const)
   serviceTest(
@@ -193,10 +191,8 @@ for (const [title, screen] of [
         await goTo(page, place);
         await picture(`${title}-${Number.parseInt(place, 10)}`);
       }
-      const ink = await page.evaluate(() =>
-        getComputedStyle(document.documentElement).getPropertyValue('--ink').trim(),
-      );
-      t.is(ink, screen.colorScheme === 'dark' ? '#f0f4f7' : '#22303c');
+      const ink = await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--ink'));
+      t.is(ink.trim(), screen.colorScheme === 'dark' ? '#f0f4f7' : '#22303c');
       t.regex(await said(page, '#caution'), /GeoNames \(CC BY 4\.0\)/);
       t.deepEqual(complaints, []);
     },
@@ -222,26 +218,14 @@ serviceTest(
   },
 );
 
-/** Serves one archive by range to any page. */
-const foreign = createServer((request, response) => {
-  const archive = streetsArchive(TESTSTEAD);
-  const cors = {
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Allow-Headers': 'Range',
-    'Access-Control-Expose-Headers': 'ETag',
-  };
-  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
-  if (from === undefined) return void response.writeHead(200, cors).end();
-  response.writeHead(206, { ...cors, ETag: '"one"' }).end(archive.subarray(Number(from), Number(to) + 1));
-});
-// Without a host it listens at once, so that its port is known to the test below.
-foreign.listen(0).unref();
-
 serviceTest(
   'a street map at an address elsewhere is read there, which the policy of the page allows',
   {
     path: `/viewer#map=${TOWN}`,
-    settings: { HAIL_BASEMAP: `http://127.0.0.1:${(foreign.address() as AddressInfo).port}/streets.pmtiles` },
+    settings: async (t) => {
+      const { url } = await startWebServer(t, {}, filesIn([['/', dirname(STREETS)]]));
+      return { HAIL_BASEMAP: `${url}/streets.pmtiles` };
+    },
   },
   async (t, { page, complaints }) => {
     await page.waitForTimeout(1500);

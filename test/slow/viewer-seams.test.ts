@@ -2,19 +2,10 @@
  * Where the parts of the map page meet: one tool has the clicks, one thing is closed at a time, a link restores all, and
  * nothing that the service or a link says is more than text.
  */
-import type { Page } from 'playwright-core';
-import { drawn, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
+import { answerInstead, drawn, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
 
 const SCAN = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
 const POPUP = '.maplibregl-popup-content';
-
-/** Answers of the service to calls of a path, with another body or status. */
-async function answer(page: Page, path: RegExp, status: number, body: object): Promise<void> {
-  await page.unroute(path);
-  await page.route(path, (route) =>
-    route.fulfill({ status, contentType: 'application/json', body: JSON.stringify(body) }),
-  );
-}
 
 serviceTest(
   'one tool at a time has the clicks, and escape closes only what lies on top',
@@ -144,7 +135,7 @@ serviceTest(
       ...{ name: HOSTILE, lat: 35.2, lon: -97.4, radius_km: 30, min_size_mm: 25 },
       ...{ status: 'active', trigger_count: 0, last_triggered_at: null },
     };
-    await answer(page, /\/v1\/alerts/, 200, { subscriptions: [subscription], next_cursor: null });
+    await answerInstead(page, /\/v1\/alerts/, 200, { subscriptions: [subscription], next_cursor: null });
     await drawn(page);
     await page.click('#layers-fold');
     await page.click('label:has(#layer-alerts)');
@@ -196,13 +187,13 @@ serviceTest(
       [500, 'internal_error', 'The service answered 500.'],
       [403, 'insufficient_scope', 'This key lacks the scope hail:read'],
     ] as const) {
-      await answer(page, /\/v1\/(hail|verify)/, status, { error, message: '' });
+      await answerInstead(page, /\/v1\/(hail|verify)/, status, { error, message: '' });
       await page.locator('#ask-fell').or(page.locator('#ask-verify')).first().click();
       await page.waitForFunction((text) => document.getElementById('pin')?.textContent?.includes(text), words);
     }
     await page.locator('#key-later').click();
     t.true(await page.getByRole('button', { name: 'Enter a key' }).isVisible());
-    await answer(page, /\/v1\/health/, 401, { error: 'unauthorized', message: '' });
+    await answerInstead(page, /\/v1\/health/, 401, { error: 'unauthorized', message: '' });
     await page.locator('#live').uncheck();
     await page.locator('#live').check();
     await page.waitForFunction(() => document.getElementById('trouble-words')?.textContent?.includes('not accepted'));

@@ -3,16 +3,16 @@ import { basename } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import type { Usage } from '../../schemas/resources/usage.ts';
 import {
   browserOnly,
+  cardsApart,
+  creditsUsed,
   drawn,
   openTab,
   PHONE,
   ready,
   said,
   serviceTest,
-  type Visit,
 } from '../support/browser/browser.ts';
 import { drawnScan } from '../support/data/drawn-scans.ts';
 import { copyFolder, prepared } from '../support/data/prepared.ts';
@@ -51,11 +51,6 @@ function callsOf(page: Page): string[] {
 }
 
 const charged = (calls: readonly string[]) => calls.filter((path) => path !== '/v1/health');
-
-async function creditsUsed({ service, key }: Pick<Visit, 'service' | 'key'>): Promise<number> {
-  const response = await fetch(`${service.url}/v1/usage`, { headers: { Authorization: `Bearer ${key}` } });
-  return ((await response.json()) as Usage).credits.used;
-}
 
 /** Seconds of the slider, as value and as maximum. */
 const slider = async (page: Page) => {
@@ -381,111 +376,14 @@ serviceTest(
   },
 );
 
-interface TraceEvent {
-  readonly name: string;
-  readonly ph: string;
-  readonly pid: number;
-  readonly tid: number;
-  readonly dur?: number;
-  readonly tdur?: number;
-  readonly args?: { readonly name?: string };
-}
-
-/** Events of a Chromium trace of what `act` does. */
-async function traced(page: Page, act: () => Promise<void>): Promise<TraceEvent[]> {
-  const session = await page.context().newCDPSession(page);
-  const events: TraceEvent[] = [];
-  session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown[] as TraceEvent[])));
-  const complete = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve));
-  await session.send('Tracing.start', {
-    transferMode: 'ReportEvents',
-    traceConfig: { includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline', '__metadata'] },
-  });
-  await act();
-  await session.send('Tracing.end');
-  await complete;
-  return events;
-}
-
-const LONG_MS = 100;
-const STEPS = 90;
-
 serviceTest(
-  `no task of the page works for more than ${LONG_MS} ms while ${STEPS} scans are scrubbed`,
-  { is_shared: true, root: untilNoon, now_ms: at('2T12:00:00'), path: '/viewer' },
-  async (t, { page, complaints }) => {
-    await page.click('#view-scan');
-    await drawn(page);
-    await page.locator('#scrubber').press('Home');
-    await drawn(page);
-    await page.waitForTimeout(2000);
-    const scans = new Set<string>();
-    page.on('framenavigated', () => scans.add(page.url()));
-    const events = await traced(page, () =>
-      page.evaluate(async (steps) => {
-        const scrubber = document.getElementById('scrubber') as HTMLInputElement;
-        for (let i = 1; i <= steps; i++) {
-          // The evening is 90 minutes: to its end and back again, four minutes at a time.
-          const minute = i <= steps / 2 ? 2 * i : 2 * (steps - i);
-          scrubber.value = String(60 * minute);
-          scrubber.dispatchEvent(new Event('input'));
-          await new Promise((resolve) => setTimeout(resolve, 60));
-        }
-        await new Promise((resolve) => setTimeout(resolve, 1000));
-      }, STEPS),
-    );
-    const main = new Set(
-      events
-        .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
-        .map(({ pid, tid }) => `${pid} ${tid}`),
-    );
-    const tasks = events.filter(
-      ({ name, ph, pid, tid }) => name === 'RunTask' && ph === 'X' && main.has(`${pid} ${tid}`),
-    );
-    const functions = events.filter(({ name, pid, tid }) => name === 'FunctionCall' && main.has(`${pid} ${tid}`));
-    const longest = (all: readonly TraceEvent[], of: 'dur' | 'tdur') =>
-      Math.max(...all.map((event) => event[of] ?? 0)) / 1000;
-    t.log(
-      `${tasks.length} tasks, longest ${longest(tasks, 'tdur')} ms at work, ${longest(tasks, 'dur')} ms with waiting; ` +
-        `longest function ${longest(functions, 'tdur')} ms at work, ${longest(functions, 'dur')} ms with waiting`,
-    );
-    t.true(scans.size > STEPS / 3, `${scans.size} scans were shown`);
-    t.true(tasks.length > STEPS && tasks.every(({ tdur }) => tdur !== undefined));
-    t.true(longest(tasks, 'tdur') < LONG_MS);
-    t.deepEqual(complaints, []);
-  },
-);
-
-serviceTest(
-  'a public map has the live row and the list of hail days, too',
-  { has_key: false, root: UNTIL_0010, now_ms: at('2T00:10:00'), settings: { HAIL_VIEWER: 'public' } },
-  async (t, { page, complaints }) => {
-    await page.waitForSelector('#live-row:not([hidden])');
-    t.regex(await said(page, '#age'), /^Newest scan /);
-    await page.keyboard.press('c');
-    await page.waitForSelector('#hail-days li');
-    t.is(await page.locator('#hail-days li').count(), 2);
-    t.is(await said(page, '#earlier-year'), 'List the year before');
-    t.deepEqual(complaints, []);
-  },
-);
-
-serviceTest(
-  'on a phone the last 24 hours, the live scan and the calendar fit',
+  'on a phone the calendar fits',
   { is_shared: true, ...PHONE, root: UNTIL_0010, now_ms: at('2T00:10:00') },
   async (t, { page, picture }) => {
-    await page.waitForTimeout(400);
-    await picture('phone');
-    t.is(await page.evaluate(() => document.documentElement.scrollWidth), 390);
-    for (const id of ['view-recent', 'open-calendar', 'speed', 'live', 'age', 'refresh', 'clock-local', 'outages']) {
-      const box = await page.locator(`#${id}`).boundingBox();
-      t.true(box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= 390 && box.y + box.height <= 844, id);
-    }
     await page.tap('#open-calendar');
     await page.waitForSelector('#hail-days li');
     await page.waitForTimeout(300);
     await picture('phone-calendar');
-    const box = await page.locator('#calendar').boundingBox();
-    t.true(box !== null && box.x >= 0 && box.x + box.width <= 390 && box.y >= 0 && box.y + box.height <= 844);
+    await cardsApart(t, page, ['#calendar']);
   },
 );

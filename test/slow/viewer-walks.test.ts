@@ -3,7 +3,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { AREA_MIN_MM } from '../../api/alerts/places.ts';
-import { drawn, openTab, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
+import { ask, drawn, openTab, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
 
@@ -87,14 +87,12 @@ serviceTest(
     await page.waitForSelector('#watch-form[hidden]', { state: 'attached' });
     t.regex(await said(page, '#watch-words'), /^“Solar park” is watched\./);
     t.regex(await said(page, '#watch-secret-text'), /^whsec_/);
-    const call = async (path: string) =>
-      (await fetch(`${service.url}${path}`, { headers: { Authorization: `Bearer ${key}` } })).json();
-    const { areas } = (await call('/v1/areas')) as { areas: { name: string; kind: string }[] };
+    const { areas } = await ask<{ areas: { name: string; kind: string }[] }>({ service, key }, '/areas');
     t.deepEqual(
       areas.map(({ name, kind }) => [name, kind]),
       [['Solar park', 'polygon']],
     );
-    t.is(((await call('/v1/webhooks')) as { count: number }).count, 1);
+    t.is((await ask<{ count: number }>({ service, key }, '/webhooks')).count, 1);
 
     await page.locator('#open-help').click();
     await page.locator('#help a').click();
@@ -104,6 +102,9 @@ serviceTest(
     await page.waitForFunction(() => document.querySelector('.webhook .result')?.textContent !== '');
     t.is(await said(page, '.webhook .result'), 'The test was answered 200.');
     t.is(receiver.received.length, 1, 'it arrived over TLS');
+    await page.getByRole('button', { name: 'Show attempts' }).click();
+    await page.waitForSelector('.webhook table');
+    t.regex(await said(page, '.webhook table'), /Nothing has been sent to this webhook yet/);
     t.deepEqual(complaints, []);
   },
 );

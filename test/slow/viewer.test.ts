@@ -1,118 +1,51 @@
 import type { ExecutionContext } from 'ava';
-import type { BrowserContextOptions, Page } from 'playwright-core';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import {
-  browserOnly,
+  answerInstead,
+  ask,
+  type Card,
+  cardsApart,
   colorsOf,
   drawn,
-  openTab,
   PHONE,
   ready,
   said,
-  sharedService,
-  type Tab,
+  serviceTest,
+  type Visit,
 } from '../support/browser/browser.ts';
-import { asObserved, midnight, ownCopy, preparedRoot, scratch } from '../support/data/world.ts';
-import { type ServeChild, startServe } from '../support/service/serve-child.ts';
-import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
+import { asObserved, midnight, preparedRoot, scratch } from '../support/data/world.ts';
 
-const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'];
+const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'] as const;
+const SCAN = `/viewer#view=scan&date=${SECOND_DATE}`;
+const onPlainRoot = { is_shared: true, root: async () => preparedRoot(await midnight()) };
+const withReflectivity = {
+  is_shared: true,
+  root: async () => preparedRoot(await midnight(), { reflectivity_keep_hours: 1000 }),
+};
 
-/** The service as the page met it. */
-interface ViewerService {
-  readonly origin: string;
-  readonly key: string;
-  /** Every request line of the page so far, with its Range. */
-  readonly requests: string[];
-  /** The next lists are refused with this; null: answered again. */
-  refuse(code: ErrorCode | null, headers?: Readonly<Record<string, string>>): Promise<void>;
-}
-
-/** What a test looks at: an opened page, what it did and said, and the service. */
-interface Visit extends Omit<Tab, 'close'> {
-  readonly service: ViewerService;
-}
-
-interface Visitor extends BrowserContextOptions {
-  readonly hash?: string;
-  readonly key?: boolean;
-  readonly source?: 'simulated' | 'observed';
-  /** Reflectivity is painted, too. */
-  readonly reflectivity?: boolean;
-  /** Nothing is published. */
-  readonly empty?: boolean;
-  readonly refused?: Parameters<ViewerService['refuse']>;
-}
-
-/** A data root for a visit, which is not written. */
-async function rootOf(t: ExecutionContext, { empty, source, reflectivity }: Visitor): Promise<string> {
-  if (empty) return scratch(t);
-  const scans = source === 'observed' ? await asObserved(t, await midnight()) : await midnight();
-  return preparedRoot(scans, reflectivity ? { reflectivity_keep_hours: 1000 } : {});
-}
-
-/** The service of a visit. No test changes one, so that those on the usual roots are shared. */
-async function serviceOf(t: ExecutionContext, visitor: Visitor): Promise<ServeChild> {
-  const { empty = false, source = 'simulated', reflectivity = false } = visitor;
-  const root = await rootOf(t, visitor);
-  if (!empty && source === 'simulated') return sharedService(`reflectivity ${reflectivity}`, () => ownCopy(root));
-  const service = await startServe(empty ? root : ownCopy(root), WHOLE_NOW_MS, 'error');
-  t.teardown(() => service.end('SIGKILL'));
-  return service;
-}
-
-/** Registers a test in a browser; where there is none it shows as skipped, with the reason in its title. */
-function browserTest(
-  title: string,
-  visitor: Visitor,
-  body: (t: ExecutionContext, visit: Visit) => Promise<void>,
-): void {
-  browserOnly(title, async (t) => {
-    const { hash = '', key: has_key = true, source, refused, empty, reflectivity, ...screen } = visitor;
-    const { url, keys } = await serviceOf(t, visitor);
-    const key = keys?.live ?? '';
-    // A small page of the same origin first, so that the requests of the map are seen from the first one on.
-    const { close, ...tab } = await openTab(`${url}/livez`, { key: has_key ? key : null, ...screen });
-    t.teardown(close);
-    const requests: string[] = [];
-    tab.page.on('request', (request) => {
-      const { range } = request.headers();
-      requests.push(`${request.method()} ${request.url().replace(url, '')}${range ? ` ${range}` : ''}`);
-    });
-    const refuse: ViewerService['refuse'] = async (code, headers = {}) => {
-      await tab.page.unroute(LISTS);
-      if (code === null) return;
-      const body = JSON.stringify({ error: code, message: '', request_id: 'req_1' });
-      const { status } = ERRORS[code];
-      await tab.page.route(LISTS, (route) => route.fulfill({ status, headers, contentType: 'application/json', body }));
-    };
-    if (refused) await refuse(...refused);
-    await tab.page.goto(`${url}/viewer${hash}`);
-    await ready(tab.page);
-    await body(t, { ...tab, service: { origin: url, key, requests, refuse } });
-  });
-}
-
-/** Addresses of the lists of archives, of the state of the service and of the alerts, which a layer shows. */
+/** Lists of archives, the state of the service, and the alerts, which a layer shows. */
 const LISTS = /\/v1\/(tiles\/|health|alerts)/;
-/** Calls of the page that are charged, and whose answers it shows. */
-const listed = ({ requests }: ViewerService) => requests.filter((line) => line.includes('/v1/tiles/'));
 
-interface Listed {
-  readonly frames: readonly {
-    readonly scan_id: string;
-    readonly storms: readonly { lat: number; lon: number; mm: number }[];
-  }[];
+/** The service refuses the next lists. */
+function refuse({ page }: Visit, code: ErrorCode, headers: Record<string, string> = {}): Promise<void> {
+  return answerInstead(page, LISTS, ERRORS[code].status, { error: code, message: '', request_id: 'req_1' }, headers);
+}
+
+/** Calls of the page that are charged, and whose answers it shows. */
+const listed = (requests: readonly string[]) => requests.filter((line) => line.includes('/v1/tiles/'));
+
+interface Frame {
+  readonly scan_id: string;
+  readonly storms: readonly { lat: number; lon: number; mm: number }[];
 }
 
 /** The scans of a date, oldest first. */
-async function framesOf({ origin, key }: ViewerService, date: string): Promise<Listed['frames']> {
-  const response = await fetch(`${origin}/v1/tiles/scan?date=${date}`, { headers: { Authorization: `Bearer ${key}` } });
-  return ((await response.json()) as Listed).frames;
+async function framesOf(visit: Visit, date: string): Promise<readonly Frame[]> {
+  return (await ask<{ frames: readonly Frame[] }>(visit, `/tiles/scan?date=${date}`)).frames;
 }
 
 /** Waits until a scan was asked for, and then nothing for a second. */
-async function fetchedAhead(page: Page, { requests }: ViewerService, scan_id: string): Promise<void> {
+async function fetchedAhead({ page, requests }: Visit, scan_id: string): Promise<void> {
   for (let asked = -1; asked !== requests.length || !requests.some((line) => line.includes(scan_id)); ) {
     asked = requests.length;
     await page.waitForTimeout(1000);
@@ -126,13 +59,13 @@ const NICKEL = '244,191,69';
 /** The radar coverage of the newest scan, above the legend of sizes. */
 const COVERED = { x: 535, y: 80, width: 510, height: 450 };
 
-browserTest(
+serviceTest(
   'the last 24 hours open as a whole: hail, legend, caution, time and origin of the data',
-  {},
-  async (t, { page, complaints, service, picture }) => {
+  onPlainRoot,
+  async (t, { page, complaints, requests, picture }) => {
     await page.waitForTimeout(400);
     await picture('day');
-    t.is(await page.locator('#date').inputValue(), SECOND_DATE as string);
+    t.is(await page.locator('#date').inputValue(), SECOND_DATE);
     t.is(await page.locator('#view-recent').getAttribute('aria-pressed'), 'true');
     t.is(await said(page, '#caution strong'), 'Radar estimate, not a ground measurement');
     t.regex(await said(page, '#data-time'), /^Data until 2 May 2026 00:1\d UTC$/);
@@ -152,26 +85,27 @@ browserTest(
     t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
     t.deepEqual(complaints, []);
     t.deepEqual(
-      listed(service),
+      listed(requests),
       [SECOND_DATE, FIRST_DATE].flatMap((date) => [
         `GET /v1/tiles/scan${date === FIRST_DATE ? `?date=${date}` : ''}`,
         `GET /v1/tiles/daily?date=${date}`,
       ]),
     );
-    t.true(service.requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
+    t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
   },
 );
 
-browserTest('observed data carry no badge and name their source', { source: 'observed' }, async (t, { page }) => {
+const OBSERVED = { root: async (t: ExecutionContext) => preparedRoot(await asObserved(t, await midnight())) };
+serviceTest('observed data carry no badge and name their source', OBSERVED, async (t, { page }) => {
   t.false(await page.locator('#simulated').isVisible());
   t.is(await said(page, '#source'), 'Source: NOAA MRMS');
   t.notRegex(await page.title(), /simulated/);
 });
 
-browserTest(
+serviceTest(
   'brackets leaf through all dates, the address follows, and a date without data says so',
-  {},
-  async (t, { page, service, picture }) => {
+  onPlainRoot,
+  async (t, { page, requests, picture }) => {
     await page.keyboard.press('[');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
     await drawn(page);
@@ -186,25 +120,26 @@ browserTest(
     t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
     t.true(await page.locator('#play').isDisabled());
 
-    const before = service.requests.length;
+    const before = requests.length;
     await page.keyboard.press(']');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
     await drawn(page);
-    const calls = service.requests.slice(before).filter((line) => line.includes('/v1/tiles/'));
+    const calls = requests.slice(before).filter((line) => line.includes('/v1/tiles/'));
     t.deepEqual(calls, [], 'a date seen before is not paid for again');
   },
 );
 
-browserTest(
+serviceTest(
   'scans are stepped, scrubbed and played, and are there before they are asked for',
-  { hash: `#view=scan&date=${SECOND_DATE}` },
-  async (t, { page, service, complaints, picture }) => {
+  { ...onPlainRoot, path: SCAN },
+  async (t, visit) => {
+    const { page, complaints, requests, picture } = visit;
     const scrubber = page.locator('#scrubber');
     await scrubber.press('Home');
     await drawn(page);
-    await fetchedAhead(page, service, (await framesOf(service, SECOND_DATE))[1]?.scan_id ?? '');
+    await fetchedAhead(visit, (await framesOf(visit, SECOND_DATE))[1]?.scan_id ?? '');
     const first = await said(page, '#clock-utc');
-    const before = service.requests.length;
+    const before = requests.length;
     await page.locator('#scrubber').blur();
     await page.keyboard.press('.');
     await drawn(page);
@@ -213,7 +148,7 @@ browserTest(
     t.regex((await scrubber.getAttribute('aria-valuetext')) as string, /^00:\d\d UTC, (largest \d\.\d in|no hail)/);
     const shown = /frame=(\w+)/.exec(page.url())?.[1] as string;
     t.false(
-      service.requests.slice(before).some((line) => line.includes(shown)),
+      requests.slice(before).some((line) => line.includes(shown)),
       'the neighbour was fetched ahead',
     );
 
@@ -226,20 +161,21 @@ browserTest(
     await drawn(page);
     await page.waitForTimeout(400);
     await picture('scan');
-    t.true(service.requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
+    t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
     t.deepEqual(complaints, []);
   },
 );
 
-browserTest(
+serviceTest(
   'a click on a storm tells its exact size, one beside it the step drawn there or that there is none',
-  { hash: `#view=scan&date=${SECOND_DATE}` },
-  async (t, { page, service, picture }) => {
-    const frames = await framesOf(service, SECOND_DATE);
-    const scan = frames.findLast(({ storms }) => storms.length > 0) as Listed['frames'][number];
+  { ...onPlainRoot, path: SCAN },
+  async (t, visit) => {
+    const { page, service, picture } = visit;
+    const frames = await framesOf(visit, SECOND_DATE);
+    const scan = frames.findLast(({ storms }) => storms.length > 0) as Frame;
     const storm = scan.storms.reduce((a, b) => (b.mm > a.mm ? b : a));
     await page.goto(
-      `${service.origin}/viewer#view=scan&date=${SECOND_DATE}&frame=${scan.scan_id}&map=10/${storm.lat}/${storm.lon}`,
+      `${service.url}/viewer#view=scan&date=${SECOND_DATE}&frame=${scan.scan_id}&map=10/${storm.lat}/${storm.lon}`,
     );
     await page.reload();
     await ready(page);
@@ -257,9 +193,9 @@ browserTest(
   },
 );
 
-browserTest(
+serviceTest(
   'a click where no radar looked says that nothing is known there, and the place is hatched',
-  { hash: `#view=scan&date=${SECOND_DATE}&map=7/37.5/-97.0` },
+  { ...onPlainRoot, path: `${SCAN}&map=7/37.5/-97.0` },
   async (t, { page, picture }) => {
     // The world of the tests ends at 36 N: beyond it nothing was looked at.
     await page.mouse.click(640, 400);
@@ -269,42 +205,22 @@ browserTest(
   },
 );
 
-browserTest(
+serviceTest(
   'before anything is published the page says so, without an error, and offers no date',
-  { empty: true },
-  async (t, { page, service, complaints, picture }) => {
+  { root: (t) => scratch(t) },
+  async (t, { page, complaints, requests, picture }) => {
     t.regex(await said(page, '#summary'), /^Nothing is published yet/);
     t.false(await page.locator('#trouble').isVisible());
     t.is(await page.locator('#date').inputValue(), '');
-    t.deepEqual(listed(service), ['GET /v1/tiles/scan']);
+    t.deepEqual(listed(requests), ['GET /v1/tiles/scan']);
     t.deepEqual(complaints, []);
     await picture('nothing-published');
   },
 );
 
-browserTest(
-  'an address with a scan that meets the key dialog shows that scan once the key is given',
-  { key: false, hash: `#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z` },
-  async (t, { page, service }) => {
-    const wanted = (await framesOf(service, FIRST_DATE))[1]?.scan_id as string;
-    await page.goto('about:blank');
-    await page.goto(`${service.origin}/viewer#view=scan&date=${FIRST_DATE}&frame=${wanted}&map=7.50/35.2000/-97.5000`);
-    await ready(page);
-    t.true(page.url().includes(`frame=${wanted}`), 'the address keeps it while the key is asked for');
-    await page.fill('#key', 'hs_live_wrong');
-    await page.keyboard.press('Enter');
-    await page.waitForFunction(() => document.getElementById('key-trouble')?.textContent?.includes('not accepted'));
-    await page.fill('#key', service.key);
-    await page.keyboard.press('Enter');
-    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).max) > 0);
-    await drawn(page);
-    t.true(page.url().includes(`frame=${wanted}`));
-  },
-);
-
-browserTest(
+serviceTest(
   'another date brings its hail into view, and all hail is shown, storms and what no storm holds',
-  { hash: `#view=day&date=${SECOND_DATE}&map=9/46.0000/-120.0000` },
+  { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}&map=9/46.0000/-120.0000` },
   async (t, { page, picture }) => {
     t.regex(page.url(), /map=9\.00\/46\.0000\/-120\.0000$/, 'an address shows the place it names');
     await page.keyboard.press('[');
@@ -319,29 +235,12 @@ browserTest(
   },
 );
 
-browserTest('enter tells the size at the middle of the map when the map has the focus', {}, async (t, { page }) => {
+serviceTest('enter tells the size at the middle of the map when the map has the focus', onPlainRoot, async (t, { page }) => {
   await page.locator('#map canvas').focus();
   await page.keyboard.press('Enter');
   t.true(await page.locator(HEADLINE).isVisible());
   t.is(await page.locator(CARD).getByRole('status').count(), 1);
 });
-
-browserTest(
-  'an address shows the same to whoever opens it',
-  { hash: `#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z&map=7.50/35.2000/-97.5000` },
-  async (t, { page }) => {
-    await page.locator('#scrubber').press('Home');
-    await drawn(page);
-    const address = page.url();
-    const time = await said(page, '#clock-utc');
-    t.regex(address, /#view=scan&date=2026-05-01&frame=20260501T\d{6}Z&map=7\.50\/35\.2000\/-97\.5000$/);
-    await page.goto('about:blank');
-    await page.goto(address);
-    await ready(page);
-    t.is(await said(page, '#clock-utc'), time);
-    t.is(page.url(), address);
-  },
-);
 
 /** Classic colours of 30, 35 and 40 dBZ. */
 const CLASSIC_ECHO = ['0,142,0', '253,248,2', '229,188,0'];
@@ -349,15 +248,15 @@ const REFLECTIVITY_NOTE = '#reflectivity-note';
 /** Colours of 30, 35 and 40 dBZ: some of them lie around any hail. */
 const ECHO = ['183,218,194', '157,204,180', '131,188,171'];
 
-browserTest(
+serviceTest(
   'reflectivity is switched on under the hail of each scan, with its legend, and the address says so',
-  { reflectivity: true, hash: `#view=scan&date=${SECOND_DATE}` },
-  async (t, { page, complaints, service, picture }) => {
+  { ...withReflectivity, path: SCAN },
+  async (t, { page, complaints, requests, picture }) => {
     const isEcho = () => ECHO.some((color) => seen.has(color));
     let seen = await colorsOf(page, COVERED);
     t.false(isEcho());
     t.false(
-      service.requests.some((line) => line.includes('/tiles/reflectivity/')),
+      requests.some((line) => line.includes('/tiles/reflectivity/')),
       'off: nothing is fetched',
     );
     t.false(await page.locator('#reflectivity-legend').isVisible());
@@ -393,9 +292,9 @@ browserTest(
   },
 );
 
-browserTest(
+serviceTest(
   'reflectivity is drawn in the classic colours when they are chosen, with their legend, and a link keeps them',
-  { reflectivity: true, hash: `#view=scan&date=${SECOND_DATE}&reflectivity=on` },
+  { ...withReflectivity, path: `${SCAN}&reflectivity=on` },
   async (t, { page, complaints, picture }) => {
     await page.click('#layers-fold');
     await page.click('[data-echo=classic]');
@@ -424,20 +323,22 @@ browserTest(
   },
 );
 
-browserTest('a key without the scope of a layer is said so at the layer', {}, async (t, { page, service }) => {
+serviceTest('a key without the scope of a layer is said so at the layer', onPlainRoot, async (t, visit) => {
+  const { page } = visit;
   await page.click('#layers-fold');
-  await service.refuse('insufficient_scope');
+  await refuse(visit, 'insufficient_scope');
   await page.click('label:has(#layer-alerts)');
   await page.waitForSelector('.layer.refused');
   t.is(await said(page, '#layer-alerts-note'), 'This key lacks the scope alerts:read.');
   t.false(await page.locator('#key-dialog').isVisible());
 });
 
-browserTest(
+serviceTest(
   'a service that does not answer for layers greys them or says what it answered, and the map goes on',
-  {},
-  async (t, { page, complaints, service }) => {
-    await service.refuse('not_found');
+  onPlainRoot,
+  async (t, visit) => {
+    const { page, complaints } = visit;
+    await refuse(visit, 'not_found');
     await page.click('#layers-fold');
     await page.waitForFunction(() => document.getElementById('layer-warnings-note')?.textContent !== '');
     t.regex(await said(page, '#layer-warnings-note'), /does not say what time it has/);
@@ -450,9 +351,9 @@ browserTest(
   },
 );
 
-browserTest(
+serviceTest(
   'a scan without an archive of reflectivity says so at the switch, and the hail stays',
-  { hash: `#view=scan&date=${SECOND_DATE}&reflectivity=on` },
+  { ...onPlainRoot, path: `${SCAN}&reflectivity=on` },
   async (t, { page, complaints }) => {
     t.is(await said(page, REFLECTIVITY_NOTE), 'none kept for this scan');
     t.true((await colorsOf(page, COVERED)).has(NICKEL));
@@ -460,44 +361,48 @@ browserTest(
   },
 );
 
-browserTest(
-  'a key is asked for once, kept in the browser, and never part of an address',
-  { key: false },
-  async (t, { page, service, picture }) => {
-    await page.waitForTimeout(300);
+serviceTest(
+  'a key is asked for once, kept in the browser, never part of an address, and the scan of a link is shown once it is given',
+  { ...onPlainRoot, has_key: false, path: `/viewer#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z` },
+  async (t, visit) => {
+    const { page, requests, service, key, picture } = visit;
+    const wanted = (await framesOf(visit, FIRST_DATE))[1]?.scan_id as string;
+    await page.goto('about:blank');
+    await page.goto(`${service.url}/viewer#view=scan&date=${FIRST_DATE}&frame=${wanted}&map=7.50/35.2000/-97.5000`);
+    await ready(page);
     await picture('no-key');
     t.true(await page.locator('#key-dialog').isVisible());
-    t.deepEqual(listed(service), []);
-
+    t.deepEqual(listed(requests), []);
+    t.true(page.url().includes(`frame=${wanted}`), 'the address keeps it while the key is asked for');
     await page.fill('#key', 'hs_live_wrong');
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => document.getElementById('key-trouble')?.textContent?.includes('not accepted'));
-
-    await page.fill('#key', service.key);
+    await page.fill('#key', key);
     await page.keyboard.press('Enter');
-    await page.waitForSelector('#summary:not(:empty)');
+    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).max) > 0);
     await drawn(page);
+    t.true(page.url().includes(`frame=${wanted}`));
     await page.reload();
     await ready(page);
     t.false(await page.locator('#key-dialog').isVisible());
-    t.is(await page.locator('#date').inputValue(), SECOND_DATE as string);
-    t.false(service.requests.some((line) => line.includes('hs_live')));
+    t.false(requests.some((line) => line.includes('hs_live')));
     t.false(page.url().includes('hs_live'));
   },
 );
 
-browserTest(
+serviceTest(
   'a refusal is told in words, takes the hail away, and can be tried again',
-  { hash: `#view=day&date=${SECOND_DATE}` },
-  async (t, { page, service, picture }) => {
-    await service.refuse('rate_limited', { 'Retry-After': '23' });
+  { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}` },
+  async (t, visit) => {
+    const { page, picture } = visit;
+    await refuse(visit, 'rate_limited', { 'Retry-After': '23' });
     await page.keyboard.press('[');
     await page.waitForSelector('#trouble:not([hidden])');
     await page.waitForTimeout(400);
     await picture('refused');
     t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
     t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
-    await service.refuse(null);
+    await page.unroute(LISTS);
     await page.click('#trouble-action');
     await drawn(page);
     t.false(await page.locator('#trouble').isVisible());
@@ -505,35 +410,20 @@ browserTest(
   },
 );
 
-browserTest(
+serviceTest(
   'a key without the scope is told so, and another can be entered',
-  { refused: ['insufficient_scope'] },
-  async (t, { page, service }) => {
+  { ...onPlainRoot },
+  async (t, visit) => {
+    const { page, key } = visit;
+    await refuse(visit, 'insufficient_scope');
+    await page.reload();
+    await page.waitForSelector('#key-dialog[open]');
     t.regex(await said(page, '#key-trouble'), /lacks the scope tiles:read/);
-    await service.refuse(null);
-    await page.fill('#key', service.key);
+    await page.unroute(LISTS);
+    await page.fill('#key', key);
     await page.keyboard.press('Enter');
     await page.waitForSelector('#summary:not(:empty)');
     t.false(await page.locator('#key-dialog').isVisible());
-  },
-);
-
-browserTest(
-  'on a phone everything fits, and the map takes most of the screen between the cards',
-  PHONE,
-  async (t, { page, picture }) => {
-    await page.waitForTimeout(400);
-    await picture('phone');
-    t.is(await page.evaluate(() => document.documentElement.scrollWidth), 390);
-    for (const id of ['panel', 'legend', 'dock', 'caution', 'play', 'date', 'scrubber', 'view-scan', 'open-help']) {
-      const box = await page.locator(`#${id}`).boundingBox();
-      t.true(box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= 390 && box.y + box.height <= 844, id);
-    }
-    const [panel, legend] = [await page.locator('#panel').boundingBox(), await page.locator('#legend').boundingBox()];
-    t.true((legend?.y ?? 0) - ((panel?.y ?? 0) + (panel?.height ?? 0)) > 844 * 0.4);
-    await page.tap('#view-scan');
-    await drawn(page);
-    t.regex(await said(page, '#clock-utc'), /^00:\d\d UTC$/);
   },
 );
 
@@ -541,33 +431,13 @@ for (const [held, width, height, map_px] of [
   ['upright', 320, 568, 90],
   ['on its side', 640, 360, 150],
 ] as const)
-  browserTest(
+  serviceTest(
     `on a small phone ${held} no card lies on another with reflectivity on, and the hail is between them`,
-    {
-      ...PHONE,
-      viewport: { width, height },
-      reflectivity: true,
-      hash: `#view=scan&date=${SECOND_DATE}&reflectivity=on`,
-    },
+    { ...withReflectivity, ...PHONE, viewport: { width, height }, path: `${SCAN}&reflectivity=on` },
     async (t, { page, picture }) => {
       await page.waitForTimeout(400);
       await picture(`small-phone-${width}`);
-      const boxes = await Promise.all(
-        ['panel', 'legend', 'dock'].map(async (id) => {
-          const box = await page.locator(`#${id}`).boundingBox();
-          if (box === null) throw new Error(`${id} is not shown`);
-          return { id, ...box, right: box.x + box.width, bottom: box.y + box.height };
-        }),
-      );
-      for (const one of boxes) {
-        t.true(one.x >= 0 && one.y >= 0 && one.right <= width && one.bottom <= height, one.id);
-        for (const other of boxes.filter(({ id }) => id > one.id))
-          t.true(
-            one.right <= other.x || other.right <= one.x || one.bottom <= other.y || other.bottom <= one.y,
-            `${one.id} and ${other.id}`,
-          );
-      }
-      const [panel, legend] = boxes as [(typeof boxes)[number], (typeof boxes)[number]];
+      const [panel, legend] = (await cardsApart(t, page, ['#panel', '#legend', '#dock'])) as [Card, Card];
       const isBeside = panel.right <= legend.x;
       const free = { x: isBeside ? panel.right : 0, y: isBeside ? 0 : panel.bottom, bottom: legend.y };
       t.true(free.bottom - free.y >= map_px, `${free.bottom - free.y} px for the map`);
@@ -576,9 +446,9 @@ for (const [held, width, height, map_px] of [
     },
   );
 
-browserTest(
+serviceTest(
   'everything is reached by the tab key, and dialogs give the focus back',
-  {},
+  onPlainRoot,
   async (t, { page, picture }) => {
     const reached = new Set<string>();
     for (let i = 0; i < 36; i++) {

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 5;
 
-/** Waits until something is so. Throws with its text after a minute. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end_ms = performance.now() + WITHIN_MS; !(await isSo()); await sleep(LOOK_EVERY_MS))
-    if (performance.now() > end_ms) throw new Error(`waited ${WITHIN_MS / 1000} s in vain for ${isSo}`);
+/** Waits until something is so, for a minute unless told otherwise. Throws with its text then. */
+export async function until(isSo: () => boolean | Promise<boolean>, within_s = 60): Promise<void> {
+  for (const end_ms = performance.now() + 1000 * within_s; !(await isSo()); await sleep(LOOK_EVERY_MS))
+    if (performance.now() > end_ms) throw new Error(`waited ${within_s} s in vain for ${isSo}`);
 }

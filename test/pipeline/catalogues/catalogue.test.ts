@@ -4,7 +4,6 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { avroMetadata } from 'icebird/src/avro/avro.metadata.js';
-import validate from 'stac-node-validator';
 import { viewName } from '../../../pipeline/catalogues/views.ts';
 import { columns } from '../../../schemas/columns.ts';
 import { climatology } from '../../../schemas/tables/derived.ts';
@@ -14,8 +13,7 @@ import { icebergRows, serveFiles } from '../../support/data/iceberg-reading.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { catalogue, sameAsManifests } from '../../support/data/same-as-manifests.ts';
 import { aroundMidnight } from '../../support/data/small-world.ts';
-import { stacSchema } from '../../support/data/stac-schemas.ts';
-import { assetsOf, itemsOf, type StacFile, walkStac } from '../../support/data/stac-walk.ts';
+import { assetsOf, itemsOf, stacFaults, walkStac } from '../../support/data/stac-walk.ts';
 import { viewRows } from '../../support/data/view-rows.ts';
 import { onRoot, publishedRoot, scratch } from '../../support/data/world.ts';
 import { commandHere } from '../../support/kill/command-here.ts';
@@ -41,25 +39,14 @@ test('collections and static tables are in every catalogue', async (t) => {
   t.true((await icebergRows(root, watches)).some((text) => text.includes('["is_current",false]')));
 });
 
-async function faultsOf(files: readonly StacFile[]): Promise<string[]> {
-  const faults: string[] = [];
-  for (const { path, raw } of files) {
-    const { valid, skipped, results } = await validate(raw, { loader: stacSchema, verbose: true });
-    if (valid === true && !skipped) continue;
-    const all = [...results.core, ...Object.values(results.extensions).flat()];
-    faults.push(`${path}: ${all.map(({ instancePath, message }) => `${instancePath} ${message}`).join('; ')}`);
-  }
-  return faults;
-}
-
 test('every STAC file is valid, and a fault in one is found', async (t) => {
   const files = walkStac(await openDates(t));
   t.true(itemsOf(files).length > 10);
-  t.deepEqual(await faultsOf(files), []);
+  for (const { path, raw } of files) t.deepEqual(stacFaults(raw), [], path);
   const [item] = itemsOf(files, 'detections');
   const broken = structuredClone(item?.raw ?? {}) as { properties: { datetime?: null } };
   delete broken.properties.datetime;
-  t.regex((await faultsOf([{ ...(item as StacFile), raw: broken }])).join(), /required property 'datetime'/);
+  t.regex(stacFaults(broken).join(), /^properties/);
 });
 
 test('an item says its date and provenance, its asset the size and hash of the file, its collection the whole span', async (t) => {
@@ -89,7 +76,7 @@ test('an empty root has views and Iceberg tables without rows, and no STAC items
   await catalogue(root);
   await sameAsManifests(t, root, 'empty');
   t.is(walkStac(root).length, 1);
-  t.regex((await viewRows(root, ['edition'])).edition?.join() ?? '', /source=null/);
+  t.is((await viewRows(root, ['FROM edition']))[0]?.[0]?.source, null);
 });
 
 for (const path of [
@@ -164,11 +151,12 @@ test('a draft of a killed process is deleted once it is old', async (t) => {
 
 test('the columns of every view are those of its table, with their types and comments', async (t) => {
   const asked =
-    "(SELECT table_name || '.' || column_name AS n, data_type AS d, comment IS NOT NULL AS c FROM duckdb_columns() WHERE NOT internal AND table_name <> 'edition')";
-  const found = (await viewRows(await openDates(t), [asked]))[asked];
+    "SELECT table_name || '.' || column_name AS n, data_type AS d, comment IS NOT NULL AS c FROM duckdb_columns() WHERE NOT internal AND table_name <> 'edition'";
+  const [found = []] = await viewRows(await openDates(t), [asked]);
   const types: Record<string, string> = { TIMESTAMPTZ: 'TIMESTAMP WITH TIME ZONE' };
   const expected = TABLES.flatMap((table) =>
     columns(table).map(({ name, type }) => `c=true d=${types[type] ?? type} n=${viewName(table)}.${name}`),
   );
-  t.deepEqual(found?.map((line) => line.replace("('OGC:CRS84')", '')).sort(), expected.sort());
+  const shown = found.map(({ n, d, c }) => `c=${c} d=${String(d).replace("('OGC:CRS84')", '')} n=${n}`);
+  t.deepEqual(shown.sort(), expected.sort());
 });

@@ -56,6 +56,14 @@ function follow(t: ExecutionContext, root: string, args: readonly string[], sett
   return { event, stop, events, end };
 }
 
+/** The scans of the evening, some of them in the folder of a stream that follows it. */
+async function streaming(t: ExecutionContext, delivered: number, settings: CommandSettings = {}) {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await deliver(from, filesOf(scans.slice(0, delivered)));
+  return { scans, root, from, stream: follow(t, root, ['--from', from], settings) };
+}
+
 type Following = ReturnType<typeof follow>;
 
 /** Puts a scan's files into a folder as a careful sender would: under another name first, and MESH, which makes the scan, last. */
@@ -67,10 +75,7 @@ async function arrive(folder: string, scan: RawScan): Promise<void> {
 }
 
 test('publishes each scan of a watched folder by itself as it arrives, and ends cleanly on SIGTERM with all that follows drawn', async (t) => {
-  const scans = await evening();
-  const [root, from] = [await scratch(t), await scratch(t, 'from')];
-  await deliver(from, filesOf(scans.slice(0, 2)));
-  const stream = follow(t, root, ['--from', from]);
+  const { scans, root, from, stream } = await streaming(t, 2);
   await stream.event('Stream:Publish:Done', 1);
   for (const [index, scan] of scans.slice(2).entries()) {
     await arrive(from, scan);
@@ -87,10 +92,7 @@ test('publishes each scan of a watched folder by itself as it arrives, and ends 
 });
 
 test('waits for a file that is still being written', async (t) => {
-  const scans = await evening();
-  const [root, from] = [await scratch(t), await scratch(t, 'from')];
-  await fs.mkdir(from);
-  const stream = follow(t, root, ['--from', from]);
+  const { scans, root, from, stream } = await streaming(t, 0);
   await stream.event('Stream:Start');
   const half = scans[0]?.files[0];
   if (half === undefined) return t.fail();
@@ -109,29 +111,8 @@ test('waits for a file that is still being written', async (t) => {
   sameContent(t, await logicalContent(root), await contentOfFiles(given));
 });
 
-test('goes on after a bad file', async (t) => {
-  const scans = await evening();
-  const [root, from] = [await scratch(t), await scratch(t, 'from')];
-  await fs.mkdir(from);
-  const stream = follow(t, root, ['--from', from]);
-  await stream.event('Stream:Start');
-  // Whole as a gzip file, so it is not waited for, and of another product.
-  const [bad, good] = [scans[0] as RawScan, scans[1] as RawScan];
-  const vil = bad.files.find((file) => file.product === 'VIL')?.location as string;
-  await fs.copyFile(vil, join(from, bad.files[0]?.name as string));
-  const rejected = await stream.event('File:Read:Rejected');
-  t.regex(String(rejected.reason), /product VIL, expected MESH/);
-  await arrive(from, good);
-  await stream.event('Stream:Publish:Done');
-  t.is((await stream.stop()).code, 0);
-  sameContent(t, await logicalContent(root), await contentOf([good]));
-});
-
 test('takes up where a killed stream left off', async (t) => {
-  const scans = await evening();
-  const [root, from] = [await scratch(t), await scratch(t, 'from')];
-  await deliver(from, filesOf(scans.slice(0, 3)));
-  const first = follow(t, root, ['--from', from]);
+  const { scans, root, from, stream: first } = await streaming(t, 3);
   await first.event('Scan:Commit:Done', 2);
   t.is((await first.stop('SIGKILL')).signal, 'SIGKILL');
   const second = follow(t, root, ['--from', from]);
@@ -142,10 +123,7 @@ test('takes up where a killed stream left off', async (t) => {
 });
 
 test('a second stream with --wait goes on when the first one is killed, with the same rows', async (t) => {
-  const scans = await evening();
-  const [root, from] = [await scratch(t), await scratch(t, 'from')];
-  await deliver(from, filesOf(scans.slice(0, 2)));
-  const first = follow(t, root, ['--from', from]);
+  const { scans, root, from, stream: first } = await streaming(t, 2);
   await first.event('Stream:Publish:Done');
   const refused = await follow(t, root, ['--from', from]).end;
   t.is(refused.code, 4);
@@ -264,10 +242,7 @@ test('fetches scans of the other kind from the bucket once, however often it loo
 });
 
 test('ends with an error soon after its data root has gone, and writes nothing in its place', async (t) => {
-  const scans = await evening();
-  const [root, from] = [await scratch(t), await scratch(t, 'from')];
-  await deliver(from, filesOf(scans.slice(0, 1)));
-  const stream = follow(t, root, ['--from', from]);
+  const { scans, root, from, stream } = await streaming(t, 1);
   await stream.event('Stream:Publish:Done');
   await fs.rename(root, `${root}-away`);
   await arrive(from, scans[1] as RawScan);

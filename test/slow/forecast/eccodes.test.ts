@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { shipField } from '../../../pipeline/forecast/ship.ts';
 import { readModelHour } from '../../../pipeline/read/model-hour.ts';
-import { askEccodes } from '../../support/data/eccodes.ts';
+import { askPython } from '../../support/data/ask-python.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const NAM_RUN = Date.parse('2018-09-17T00:00:00Z');
@@ -51,7 +51,7 @@ ship = np.where(fzl < 2400, ship * fzl / 2400, ship)
 print(json.dumps({"ship": ship.tolist(), "lats": lats.tolist(), "lons": lons.tolist()}))
 `;
 
-const hasEccodes = askEccodes('import json, eccodes, numpy\nprint(json.dumps(True))') !== null;
+const hasEccodes = askPython('import json, eccodes, numpy\nprint(json.dumps(True))') !== null;
 const title =
   'the significant hail parameter of the real NAM file is that of an independent calculation at every point';
 // Without what it needs the test shows as skipped, with the reason in its title.
@@ -63,7 +63,7 @@ register(
     const path = sharedData('forecast', 'cfgrib_nam.t00z.awp21100.tm00.grib2');
     const claim = { model: 'nam', run_time: NAM_RUN, valid_time: NAM_RUN };
     const { hour } = readModelHour([{ bytes: readFileSync(path), subject: path }], claim);
-    const answer = askEccodes(`PATH = ${JSON.stringify(path)}\n${READ}${SHIP}`);
+    const answer = askPython(`PATH = ${JSON.stringify(path)}\n${READ}${SHIP}`);
     const { ship, lats, lons } = answer as Record<'ship' | 'lats' | 'lons', number[]>;
     const ours = shipField(hour) as Float32Array;
     t.is(ship.length, ours.length);

@@ -200,11 +200,6 @@ test('the usual circles of all hours of a year are its reports, several to a cir
   t.true(Math.abs(reports / 4654 - 1) < 0.02, `${reports}`);
 });
 
-test('a place fills one circle', (t) => {
-  const circles = filledCircles(cellsNear([{ lat: 38, lon: -98 }]));
-  t.true(Math.abs(circles - 1) < 0.15, `${circles}`);
-});
-
 sharedTest('the composite of a July morning expects about one circle, not dozens', (t) => {
   const [{ circles } = { circles: Number.NaN }] = circlesOf([compositeHour()]);
   t.true(circles > 0.3 && circles < 1.5, `${circles}`);

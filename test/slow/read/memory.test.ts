@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { crc32, deflateSync, gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import {
   bitmapSection,
@@ -12,7 +12,9 @@ import {
   latLonSection,
   message,
   octets,
+  pngChunk,
   productSection,
+  section,
   signMagnitude,
 } from '../../support/data/grib2-files.ts';
 
@@ -39,10 +41,6 @@ function measure(kind: Kind, name: string, bytes: Uint8Array): Peak {
   return JSON.parse(child.stdout) as Peak;
 }
 
-function section(number: number, body: readonly number[]): number[] {
-  return [...octets(body.length + 5, 4), number, ...body];
-}
-
 /** Section 5 of `count` values: reference -30 and decimal scale 1, as MESH has them. */
 function representation(template: number, bits: number, count: number, rest: readonly number[] = []): number[] {
   const law = [0xc1, 0xf0, 0, 0, ...signMagnitude(0, 2), ...signMagnitude(1, 2), bits, 0];
@@ -64,11 +62,6 @@ function oneGroup(count: number, missing_management: number): number[] {
     0,
   ];
   return representation(3, 8, count, [...groups, 2, 1]);
-}
-
-function pngChunk(type: string, body: Uint8Array): Buffer {
-  const named = Buffer.concat([Buffer.from(type, 'latin1'), body]);
-  return Buffer.concat([Buffer.from(octets(body.length, 4)), named, Buffer.from(octets(crc32(named), 4))]);
 }
 
 /** PNG of nothing but zeros, of any size and depth, in one piece or behind a million empty chunks. */
@@ -102,14 +95,7 @@ function field(section5: readonly number[], data: Uint8Array, bitmap: readonly n
 const plain = measure('grid', 'conus.grib2', field(representation(41, 16, POINTS), zeros(FULL, 16, 0, 1)));
 
 const everyOther = [0, ...Array<number>(POINTS / 8).fill(0xaa)];
-const bitmapped = (): number[] => {
-  const bytes = Buffer.concat([
-    Buffer.from(octets(everyOther.length + 5, 4)),
-    Buffer.from([6]),
-    Buffer.from(everyOther),
-  ]);
-  return Array.from(bytes);
-};
+const bitmapped = () => section(6, everyOther);
 
 const HOSTILE: readonly (readonly [title: string, kind: Kind, name: string, make: () => Uint8Array])[] = [
   ['a gzip bomb that tells its size', 'grid', 'bomb.gz', () => gzipSync(Buffer.alloc(1_500_000_000))],

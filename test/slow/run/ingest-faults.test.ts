@@ -12,7 +12,7 @@ import { readRejections } from '../../../pipeline/sources/archive.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
-import { constantPacking, gribFile, simplePacking } from '../../support/data/grib2-files.ts';
+import { clockOf, constantPacking, gribFile, simplePacking } from '../../support/data/grib2-files.ts';
 import { published, without } from '../../support/data/published-scans.ts';
 import { aroundMidnight, scansBetween } from '../../support/data/small-world.ts';
 import {
@@ -130,19 +130,6 @@ test('good scans are published before bad files are rejected', async (t) => {
   ]);
 });
 
-test('a file that was put aside is reported once and not looked at again', async (t) => {
-  const scans = await scansBetween('23:50', '23:56');
-  const mesh = scans[1]?.files[0];
-  if (mesh === undefined) return t.fail();
-  const root = await scratch(t);
-  const empty = await altered(await scratch(t, 'empty'), mesh, Buffer.alloc(0));
-  const first = await ingest(root, [...filesOf(scans.slice(0, 1)), empty]);
-  const second = await ingest(root, [...filesOf(scans.slice(0, 1)), empty]);
-  t.deepEqual([first.rejected.length, second.rejected.length], [1, 0]);
-  const rejected = [readRejections(root, 'simulated', [mesh]), readRejections(root, 'observed', [mesh])];
-  t.is((await Promise.all(rejected)).flat().length, 1);
-});
-
 /** MESH of a scan in which the same storm of nine pixels stands 77 x 13 times. */
 function crowded(time_ms: number): Buffer {
   const [columns, rows] = [4 * 77, 4 * 13];
@@ -157,12 +144,6 @@ function everywhere(time_ms: number): Buffer {
   const [columns, rows] = [7000, 3500];
   const packed = constantPacking(columns * rows, { reference: 300 });
   return gribFile(packed, { columns, rows }, { time: clockOf(time_ms), production_status: 192 });
-}
-
-function clockOf(time_ms: number): [number, number, number, number, number, number] {
-  const at = new Date(time_ms);
-  const date = [at.getUTCFullYear(), at.getUTCMonth() + 1, at.getUTCDate()] as const;
-  return [...date, at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];
 }
 
 for (const [title, make, reason] of [
@@ -181,44 +162,6 @@ for (const [title, make, reason] of [
     t.is((await readRejections(root, 'simulated', [mesh]))[0]?.file, mesh.name);
     sameContent(t, await logicalContent(root), await contentOf(without(scans, 3)));
     t.deepEqual(await faultsOf(root), []);
-  });
-
-/** A raw file in which one bit of an octet of a section has flipped. */
-async function flipped(folder: string, file: SourceFile, section: number, octet: number, bit: number) {
-  const message = gunzipSync(await fs.readFile(file.location));
-  let at = 16;
-  while (message[at + 4] !== section) at += message.readUInt32BE(at);
-  message[at + octet - 1] = (message[at + octet - 1] as number) ^ (1 << bit);
-  return altered(folder, file, gzipSync(message));
-}
-
-for (const [title, section, octet, bit, reason] of [
-  [
-    'the sign of the reference value',
-    5,
-    12,
-    7,
-    /value .* expected -3, -1 or 0 to 250 mm|no pixel of 8100 has the value -1/,
-  ],
-  ['the reference value', 5, 13, 5, /value .* expected -3, -1 or 0 to 250 mm/],
-  ['the scanning mode', 3, 72, 5, /scanning mode 32, expected 0, 64, 128, 192/],
-  [
-    'the direction of the rows',
-    3,
-    72,
-    6,
-    /last point .* contradicts first point|expected a window of the CONUS lattice/,
-  ],
-] as const)
-  test(`a bit flips in ${title} of one MESH file: it is rejected with its reason, and the other scans are as without it`, async (t) => {
-    const scans = await aroundMidnight();
-    const bad = scans[3] as RawScan;
-    const poisoned = await flipped(await scratch(t, 'poisoned'), bad.files[0] as SourceFile, section, octet, bit);
-    const root = await scratch(t);
-    const run = await ingest(root, [...filesOf(without(scans, 3)), poisoned, ...bad.files.slice(1)]);
-    t.deepEqual([run.scans, run.rejected.length], [scans.length - 1, 1]);
-    t.regex(run.rejected[0]?.reason ?? '', reason);
-    sameContent(t, await logicalContent(root), await contentOf(without(scans, 3)));
   });
 
 /** A raw file with a byte of its gzip head changed or with other content, that was written at a time. */
@@ -370,20 +313,6 @@ test('a late scan whose neighbours cannot be made again waits, and costs the new
   await fs.rename(away, join(root, archived));
   await ingest(root, scans.slice(1, 2));
   sameContent(t, await logicalContent(root), await contentOf(scans));
-});
-
-test('after the data root was moved away nothing is written in its place', async (t) => {
-  const scans = await aroundMidnight();
-  const root = await scratch(t);
-  await onRoot(root, { each_scan: true }, async ({ session }) => {
-    await session.ingest(filesOf(scans.slice(0, 2)));
-    await session.finishDates();
-    await fs.rename(root, `${root}-away`);
-    await t.throwsAsync(session.ingest(filesOf(scans.slice(2))), { instanceOf: RootLost, message: /is gone/ });
-    await t.throwsAsync(fs.stat(root), { code: 'ENOENT' });
-  });
-  t.deepEqual(await faultsOf(`${root}-away`), []);
-  sameContent(t, await logicalContent(`${root}-away`), await contentOf(scans.slice(0, 2)));
 });
 
 test('a pipeline whose lock was deleted stops before a second one and it write to the same lists', async (t) => {

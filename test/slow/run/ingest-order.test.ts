@@ -22,18 +22,6 @@ import {
 } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
-test('a late scan together with new ones gives the content of the right order', async (t) => {
-  const scans = await midnight();
-  const content = await contentOf(scans);
-  const root = await scratch(t);
-  await onRoot(root, { each_scan: true }, async ({ session }) => {
-    for (const scan of without(scans, 3).slice(0, 8)) await session.ingest(scan.files);
-  });
-  const run = await ingest(root, scans);
-  t.is(run.scans, scans.length - 8);
-  sameContent(t, await logicalContent(root), content);
-});
-
 test('a missing scan leaves tracks coasting under their name', async (t) => {
   const scans = await scansBetween('23:30', '00:00');
   const whole = await published(t, scans);
@@ -120,17 +108,6 @@ test('a terrain model that comes later leaves published scans alone until they a
   await ingest(first, scans);
   sameContent(t, await logicalContent(root), await logicalContent(first));
   t.notDeepEqual(await logicalContent(root), content);
-});
-
-test('scans that arrive one by one in reversed order give the content of the right order', async (t) => {
-  const scans = await aroundMidnight();
-  const content = await contentOf(scans);
-  const root = await scratch(t);
-  await onRoot(root, { each_scan: true }, async ({ session }) => {
-    for (const scan of scans.toReversed()) await session.ingest(scan.files);
-    await session.finishDates();
-  });
-  sameContent(t, await logicalContent(root), content);
 });
 
 test('two files of one time that say different things are named: the one that goes first by content is used, wherever they lie', async (t) => {
@@ -305,17 +282,6 @@ test('the evening has storms, tracks and tiers on both sides of midnight', async
       t.true((content[`${date} ${table}`]?.length ?? 0) > 0, `${date} ${table}`);
 });
 
-test('scans published one by one give the content of scans published by the hour', async (t) => {
-  const scans = await aroundMidnight();
-  const content = await contentOf(scans);
-  const root = await scratch(t);
-  await onRoot(root, { each_scan: true }, async ({ session }) => {
-    for (const scan of scans) await session.ingest(scan.files);
-    await session.finishDates();
-  });
-  sameContent(t, await logicalContent(root), content);
-});
-
 test('files that come twice in one folder are duplicates and change nothing', async (t) => {
   const scans = await aroundMidnight();
   const content = await contentOf(scans);
@@ -337,15 +303,6 @@ test('a scan that bridges a gap joins the two stretches', async (t) => {
   // What is filled in between two scans lies before the first scan of a file, and is no fault.
   t.deepEqual(await faultsOf(root), []);
   const content = await contentOf([...early, ...bridge, ...later]);
-  sameContent(t, await logicalContent(root), content);
-});
-
-test('settling what was committed but not drawn happens in the next run, although it has nothing to ingest', async (t) => {
-  const scans = await aroundMidnight();
-  const content = await contentOf(scans);
-  const root = await scratch(t);
-  await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
-  await ingest(root, scans);
   sameContent(t, await logicalContent(root), content);
 });
 

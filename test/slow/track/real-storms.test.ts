@@ -233,16 +233,6 @@ sharedTest('objects moved forward by their tracks overlap what came better than 
       t.true(overlap(all, lead_min) > best_peer + 0.03, `${lead_min} min: ${overlap(all, lead_min)}`);
 });
 
-sharedTest('replay from any checkpoint of the real frames equals the run in order, byte for byte', (t) => {
-  let live: LiveTracks = noLiveTracks;
-  for (const { scan_time, field } of coresIn(PLAINS)) {
-    const scan = { scan_time, cells: trackCells(field, findObjects(field, 1, MIN_PIXELS)), pattern_motion: null };
-    const inOrder = advanceTracks(live, scan);
-    t.is(JSON.stringify(advanceTracks(JSON.parse(JSON.stringify(live)), scan)), JSON.stringify(inOrder));
-    live = inOrder.live;
-  }
-});
-
 /** Lead of the motion errors, and half of a scan interval of about 2 minutes, plus jitter. */
 const LEAD_MIN = 14;
 const LEAD_TOLERANCE_MIN = 1.5;

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Usage } from '../../../schemas/resources/usage.ts';
 import { ownCopy } from '../data/world.ts';
 import { runCommand } from '../kill/command.ts';
 import { type ServeChild, startServe } from '../service/serve-child.ts';
@@ -34,12 +35,14 @@ export interface Tab {
   readonly page: Page;
   /** Errors of the page, lines of its console that are errors, and its files that were refused; refused calls are not among them. */
   readonly complaints: string[];
+  /** Every request of the page to the host of its address so far: method, path with query, and Range. */
+  readonly requests: string[];
   /** Keeps a screenshot under this name in a folder that the log of the tests names. */
   picture(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface TabOptions extends BrowserContextOptions {
+interface TabOptions extends BrowserContextOptions {
   /** Key that the map page finds in this browser; null for none. */
   readonly key: string | null;
 }
@@ -49,7 +52,12 @@ export async function openTab(address: string, { key, ...screen }: TabOptions): 
   const context = await (await browser()).newContext({ ...DESKTOP, ...screen });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
-  const complaints: string[] = [];
+  const [complaints, requests]: [string[], string[]] = [[], []];
+  const { origin } = new URL(address);
+  page.on('request', (request) => {
+    const { range } = request.headers();
+    requests.push(`${request.method()} ${request.url().replace(origin, '')}${range ? ` ${range}` : ''}`);
+  });
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('response', (response) => {
     const refused = response.status() >= 400 && !new URL(response.url()).pathname.includes('/v1/');
@@ -69,6 +77,7 @@ export async function openTab(address: string, { key, ...screen }: TabOptions): 
   return {
     page,
     complaints,
+    requests,
     picture: async (name) => void (await page.screenshot({ path: join(pictures, `${name}.png`) })),
     close: () => context.close(),
   };
@@ -82,13 +91,13 @@ export interface Visit extends Omit<Tab, 'close'> {
 
 type Settings = Readonly<Record<string, string>>;
 
-export interface Visitor extends BrowserContextOptions {
+interface Visitor extends BrowserContextOptions {
   /** Path and hash that are opened; the map when left out. */
   readonly path?: string;
   /** The browser knows the live key, unless this is false. */
   readonly has_key?: boolean;
   /** Data root in place of the world around midnight with all its feeds; it is copied. */
-  readonly root?: () => Promise<string>;
+  readonly root?: (t: ExecutionContext) => Promise<string>;
   readonly now_ms?: number;
   /** The service may be one that other tests of the file ask, too: this test changes none of its records, nor counts its credits. */
   readonly is_shared?: boolean;
@@ -98,15 +107,16 @@ export interface Visitor extends BrowserContextOptions {
 
 const shared = new Map<string, Promise<ServeChild>>();
 
-/** A service of this name for several tests of a file, on a root of its own; their calls together pass no rate. */
-export function sharedService(name: string, root: () => string, now_ms = WHOLE_NOW_MS): Promise<ServeChild> {
+/** A service on a copy of a root for several tests of a file; their calls together pass no rate. */
+function sharedService(root: string, now_ms: number): Promise<ServeChild> {
   const start = async () => {
-    const folder = root();
+    const folder = ownCopy(root);
     const service = await startServe(folder, now_ms, 'error');
     const plan = await runCommand('hail-api', ['plan', 'set', 'default', '--rate', '100000'], { HAIL_DATA: folder });
     if (plan.code !== 0) throw new Error(`the rate of the shared service was not raised: ${plan.told}`);
     return service;
   };
+  const name = `${root} ${now_ms}`;
   const found = shared.get(name) ?? start();
   shared.set(name, found);
   return found;
@@ -135,11 +145,10 @@ export function serviceTest(
       ...screen
     } = visitor;
     const own = typeof settings === 'function' ? await settings(t) : settings;
-    const published = await root();
-    const prepared = () => ownCopy(published);
+    const published = await root(t);
     const service = is_shared
-      ? await sharedService(`${published} ${now_ms}`, prepared, now_ms)
-      : await startServe(prepared(), now_ms, 'error', own);
+      ? await sharedService(published, now_ms)
+      : await startServe(ownCopy(published), now_ms, 'error', own);
     if (!is_shared) t.teardown(() => service.end('SIGKILL'));
     const key = service.keys?.live ?? '';
     const { close, ...tab } = await openTab(`${service.url}${path}`, { key: has_key ? key : null, ...screen });
@@ -190,4 +199,63 @@ export async function pressMap(page: Page, ...places: readonly (readonly [number
     await page.mouse.up();
     await page.waitForTimeout(300);
   }
+}
+
+/** Answers calls of a path in place of the service. */
+export async function answerInstead(
+  page: Page,
+  path: RegExp,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  await page.unroute(path);
+  await page.route(path, (route) =>
+    route.fulfill({ status, headers, contentType: 'application/json', body: JSON.stringify(body) }),
+  );
+}
+
+type Asking = Pick<Visit, 'service' | 'key'>;
+
+/** Calls the service of a visit with its key, sending a body where there is one; the body of its answer. */
+export async function ask<Answer>({ service, key }: Asking, path: string, body?: object): Promise<Answer> {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const sent = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+  const reply = await fetch(`${service.url}/v1${path}`, sent);
+  if (!reply.ok) throw new Error(`${path} answers ${reply.status} ${await reply.text()}`);
+  return (await reply.json()) as Answer;
+}
+
+/** Credits that the business of a key has used so far. */
+export async function creditsUsed(visit: Asking): Promise<number> {
+  return (await ask<Usage>(visit, '/usage')).credits.used;
+}
+
+/** A card of the map page, px. */
+export interface Card {
+  readonly id: string;
+  readonly x: number;
+  readonly y: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+/** Fails where cards meet or leave the screen; the cards in order. */
+export async function cardsApart(t: ExecutionContext, page: Page, ids: readonly string[]): Promise<Card[]> {
+  const { width, height } = page.viewportSize() ?? DESKTOP.viewport;
+  const cards = await Promise.all(
+    ids.map(async (id) => {
+      const box = await page.locator(id).boundingBox();
+      if (box === null) throw new Error(`${id} is not shown`);
+      return { id, ...box, right: box.x + box.width, bottom: box.y + box.height };
+    }),
+  );
+  for (const [i, one] of cards.entries()) {
+    t.true(one.x >= 0 && one.y >= 0 && one.right <= width && one.bottom <= height, `${one.id} is on the screen`);
+    for (const other of cards.slice(i + 1)) {
+      const apart = one.right <= other.x || other.right <= one.x || one.bottom <= other.y || other.bottom <= one.y;
+      t.true(apart, `${one.id} and ${other.id}`);
+    }
+  }
+  return cards;
 }

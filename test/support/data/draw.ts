@@ -1,4 +1,4 @@
-import type { Grid, HailField, ScanInput } from '../../../pipeline/grid.ts';
+import type { Grid, HailField } from '../../../pipeline/grid.ts';
 import { LATTICE } from '../../../schemas/geo/lattice.ts';
 
 /** Where a drawing lies on the lattice: its first row and column. By default near 40 N, 95 W. */
@@ -51,11 +51,6 @@ export function drawTenths(values: readonly (readonly number[])[], origin: Origi
     covered_px: rows * cols - uncovered_px,
     uncovered_px,
   };
-}
-
-/** A scan of hail alone, without any other product. */
-export function scanOfMesh(scan_time: number, mesh: HailField, simulated: boolean): ScanInput {
-  return { scan_time, simulated, mesh, companions: {}, uncovered: null, probsevere: null, products: ['MESH'] };
 }
 
 /** A composite of reflectivity of rows of dBZ, packed as real ones are: -999 is no coverage, -99 is covered without an echo. */

@@ -4,107 +4,47 @@ import { sharedData } from './shared-folder.ts';
 /** Figures of the real files of the text and GeoJSON feeds, as measured by tools that are not ours. */
 interface FeedFigures {
   readonly reports: {
-    readonly spc: Readonly<
-      Record<string, { readonly convective_day: string; readonly sections: Readonly<Record<string, SpcSection>> }>
-    >;
-    readonly lsr: Readonly<Record<string, LsrFigures>>;
-    readonly iem_lsr: Readonly<Record<string, IemFigures>>;
+    readonly spc: Named<{ readonly convective_day: string; readonly sections: Named<SpcSection> }>;
+    readonly iem_lsr: Named<{
+      readonly by_type: Named<number>;
+      readonly hail_rows: number;
+      readonly distinct_hail_time_place: number;
+      readonly hail: readonly object[];
+    }>;
   };
-  readonly outlooks: {
-    readonly points: Readonly<Record<string, OutlookFigures>>;
-    readonly geojson: Readonly<Record<string, OutlookFeatureFigures>>;
-  };
+  readonly outlooks: { readonly geojson: Named<OutlookFeatureFigures> };
   readonly warnings: {
-    readonly alerts: Readonly<Record<string, AlertFigures>>;
-    readonly watches: Readonly<Record<string, WatchFigures>>;
-    readonly discussions: Readonly<Record<string, DiscussionFigures>>;
-    readonly text: Readonly<Record<string, { readonly polygons: readonly OutlineFigures[] }>>;
+    readonly alerts: Named<AlertFigures>;
+    readonly watches: Named<WatchFigures>;
+    readonly discussions: Named<DiscussionFigures>;
+    readonly text: Named<{ readonly polygons: readonly OutlineFigures[] }>;
   };
 }
+
+type Named<Value> = Readonly<Record<string, Value>>;
 
 interface SpcSection {
   readonly rows: number;
   readonly first_utc: string;
   readonly last_utc: string;
-  readonly rows_on_next_utc_date: number;
-  readonly per_utc_date: Readonly<Record<string, number>>;
-  readonly states: Readonly<Record<string, number>>;
-  readonly size_counts: Readonly<Record<string, number>>;
+  readonly per_utc_date: Named<number>;
+  readonly states: Named<number>;
+  readonly size_counts: Named<number>;
   readonly largest_mm: number;
-  readonly largest_at: readonly {
-    utc: string;
-    location: string;
-    county: string;
-    state: string;
-    lat: number;
-    lon: number;
-  }[];
+  readonly largest_at: readonly object[];
   readonly bbox: readonly number[];
-}
-
-interface LsrFigures {
-  readonly wfo: string;
-  readonly tz: string;
-  readonly issued_utc: string;
-  readonly reports: readonly {
-    readonly utc: string;
-    readonly event: string;
-    readonly location: string;
-    readonly lat: number;
-    readonly lon: number;
-    readonly magnitude_text: string | null;
-    readonly magnitude: number | null;
-    readonly qualifier: string | null;
-    readonly county: string;
-    readonly state: string;
-    readonly source: string;
-  }[];
-}
-
-interface IemFigures {
-  readonly features: number;
-  readonly by_type: Readonly<Record<string, number>>;
-  readonly hail_rows: number;
-  readonly largest_inch: number;
-  readonly distinct_hail_time_place: number;
-  readonly hail: readonly {
-    readonly utc: string;
-    readonly inch: number;
-    readonly city: string;
-    readonly state: string;
-    readonly lon: number;
-    readonly lat: number;
-    readonly product_id: string;
-  }[];
-}
-
-interface OutlookFigures {
-  readonly valid_ddhhmm: readonly [string, string];
-  readonly issue_line: string;
-  readonly sections: readonly {
-    readonly day: string;
-    readonly section: string;
-    readonly groups: readonly {
-      readonly label: string;
-      readonly lines: number;
-      readonly points: readonly number[];
-      readonly closed: readonly boolean[];
-      readonly first_lonlat: readonly number[];
-    }[];
-  }[];
 }
 
 interface OutlookFeatureFigures {
   readonly features: number;
   readonly points: number;
-  readonly contains: Readonly<Record<string, boolean>>;
+  readonly contains: Named<boolean>;
   readonly bbox: readonly number[];
 }
 
 interface AlertFigures {
   readonly features: number;
-  readonly by_event: Readonly<Record<string, number>>;
-  readonly relative_times: number;
+  readonly by_event: Named<number>;
   readonly maxHailSize: readonly {
     readonly event: string;
     readonly maxHailSize: readonly string[];
@@ -128,22 +68,15 @@ interface OutlineFigures {
 }
 
 interface WatchFigures {
-  readonly kind: string;
   readonly watch: number;
   readonly type: string;
   readonly cancelled?: boolean;
   readonly areas?: string;
-  readonly issued_ddhhmm?: string;
   readonly valid_from_ddhhmm?: string;
   readonly valid_to_ddhhmm?: string;
-  readonly expires_ddhhmm?: string;
   readonly wmo_ddhhmm?: string;
   readonly hail_inch?: number;
   readonly gust_kt?: number;
-  readonly max_hail_inch?: number;
-  readonly max_gust_kt?: number;
-  readonly pds?: boolean;
-  readonly probabilities?: Readonly<Record<string, string>>;
   readonly polygon: OutlineFigures | null;
 }
 

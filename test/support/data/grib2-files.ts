@@ -22,7 +22,7 @@ function bitString(values: readonly (readonly [value: number, width: number])[])
   return (bits.match(/.{1,8}/g) ?? []).map((byte) => Number.parseInt(byte.padEnd(8, '0'), 2));
 }
 
-function section(number: number, body: readonly number[]): number[] {
+export function section(number: number, body: readonly number[]): number[] {
   return [...octets(body.length + 5, 4), number, ...body];
 }
 
@@ -106,7 +106,7 @@ export function complexPacking(values: readonly ComplexValue[], options: Complex
   const { order, missing_management = 0, group_length, law = {} } = options;
   const present = values.filter((value) => typeof value === 'number');
   const steps = differences(present, order);
-  const minimum = Math.min(0, ...steps.slice(order));
+  const minimum = steps.slice(order).reduce((least, step) => Math.min(least, step), 0);
   const shifted = steps.map((step, k) => (k < order ? 0 : step - minimum));
   let next = 0;
   const packed = values.map((value) => (typeof value === 'number' ? shifted[next++] : value));
@@ -161,7 +161,8 @@ function encodeGroup(values: readonly ComplexValue[], management: number) {
   return { reference, gone: 0, width, offsets };
 }
 
-function chunk(type: string, body: Uint8Array): Buffer {
+/** A chunk of a PNG. */
+export function pngChunk(type: string, body: Uint8Array): Buffer {
   const named = Buffer.concat([Buffer.from(type, 'latin1'), body]);
   return Buffer.concat([Buffer.from(octets(body.length, 4)), named, Buffer.from(octets(crc32(named), 4))]);
 }
@@ -203,9 +204,9 @@ export function encodePng(
   const header = [...octets(columns, 4), ...octets(rows, 4), bits > 16 ? 8 : bits, colour, 0, 0, 0];
   const packed = deflateSync(Uint8Array.from(body));
   const size = Math.ceil(packed.length / chunks);
-  const parts = Array.from({ length: chunks }, (_, k) => chunk('IDAT', packed.subarray(k * size, (k + 1) * size)));
+  const parts = Array.from({ length: chunks }, (_, k) => pngChunk('IDAT', packed.subarray(k * size, (k + 1) * size)));
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  return Buffer.concat([signature, chunk('IHDR', Uint8Array.from(header)), ...parts, chunk('IEND', new Uint8Array(0))]);
+  return Buffer.concat([signature, pngChunk('IHDR', Uint8Array.from(header)), ...parts, pngChunk('IEND', new Uint8Array(0))]);
 }
 
 function prediction(filter: number, left: number, up: number, corner: number): number {
@@ -239,6 +240,15 @@ export interface ProductOptions {
   /** Year, month, day, hour, minute, second. */
   readonly time?: readonly [number, number, number, number, number, number];
   readonly production_status?: number;
+  /** Of the US National Weather Service, the time being the start of a forecast; else an observation of MRMS. */
+  readonly is_forecast?: boolean;
+}
+
+/** Year, month, day, hour, minute and second of an instant. */
+export function clockOf(time_ms: number): [number, number, number, number, number, number] {
+  const at = new Date(time_ms);
+  const date = [at.getUTCFullYear(), at.getUTCMonth() + 1, at.getUTCDate()] as const;
+  return [...date, at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];
 }
 
 /** Section 4, template 4.0, on 500 m above sea level. */
@@ -251,9 +261,12 @@ export function productSection({ category = 3, number = 28 }: ProductOptions = {
 
 /** A message: section 0 and 1, the given sections, 7777. */
 export function message(sections: readonly (readonly number[])[], options: ProductOptions = {}): Buffer {
-  const { discipline = 209, time = [2024, 5, 1, 20, 12, 34], production_status = 0 } = options;
+  const { discipline = 209, time = [2024, 5, 1, 20, 12, 34], production_status = 0, is_forecast } = options;
   const [year, ...rest] = time;
-  const identification = section(1, [0, 161, 0, 0, 1, 1, 3, ...octets(year, 2), ...rest, production_status, 0]);
+  const identification = section(1, [
+    ...(is_forecast ? [0, 7, 0, 0, 2, 1, 1] : [0, 161, 0, 0, 1, 1, 3]),
+    ...[...octets(year, 2), ...rest, production_status, is_forecast ? 1 : 0],
+  ]);
   const body = [...identification, ...sections.flat()];
   const length = 16 + body.length + 4;
   return Buffer.from([

@@ -26,7 +26,7 @@ import {
   type TrackPoint,
   tracks,
 } from '../../../schemas/tables/radar.ts';
-import { dayMaxRow } from './rows.ts';
+import { dayMaxRow, NO_COMPANIONS } from './rows.ts';
 import { sharedData } from './shared-folder.ts';
 
 /** Rows of a closed storm date, published without scans. */
@@ -74,7 +74,7 @@ export async function publishDays(
 }
 
 /** Publishes staged files as the only ones of a closed date, and the tables that the pipeline derives from them. */
-export async function publishFiles(
+async function publishFiles(
   root: Root,
   storm_date: string,
   provenance: Provenance,
@@ -137,14 +137,7 @@ function detection(fields: DetectionFields): Detection {
     scan_count: 1,
     cell_index: null,
     track_id: null,
-    posh_pct: null,
-    vil_kg_m2: null,
-    echo_top_18_km: null,
-    echo_top_50_km: null,
-    max_reflectivity_dbz: null,
-    reflectivity_minus20c_dbz: null,
-    azshear_0_2km_per_s: null,
-    lowest_reflectivity_dbz: null,
+    ...NO_COMPANIONS,
     flag_small: false,
     flag_single_scan: false,
     flag_extreme: false,

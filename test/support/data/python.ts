@@ -9,15 +9,20 @@ export function pythonTest(
   needs: readonly string[],
   body: (t: ExecutionContext) => Promise<void>,
 ): void {
-  if (spawnSync('python3', ['-c', `import ${needs.join(', ')}`]).status === 0) test(title, body);
+  if (spawnSync('python3', ['-c', `import ${needs.join(', ')}`]).status === 0) test.serial(title, body);
   else test.skip(`${title} (needs ${needs.join(', ')} for python3, which is absent)`, body);
 }
 
-/** What a program prints, run in the folder of the project on a data root; throws when it fails. */
-export async function runOn(root: string, command: string, args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(command, args, {
-    cwd: PROJECT,
-    env: { ...process.env, HAIL_DATA: root, PYTHONDONTWRITEBYTECODE: '1' },
-  });
-  return stdout;
+/** What a program prints; throws with its complaint when it fails. */
+export async function runProgram(
+  command: string,
+  args: readonly string[],
+  { cwd, env = {} }: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
+): Promise<string> {
+  const own = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...env };
+  return (await promisify(execFile)(command, args, { cwd, env: own })).stdout;
 }
+
+/** What a program prints, run in the folder of the project on a data root. */
+export const runOn = (root: string, command: string, args: readonly string[]) =>
+  runProgram(command, args, { cwd: PROJECT, env: { HAIL_DATA: root } });

@@ -4,7 +4,8 @@ import type { Cell, DayMax, TrackPoint } from '../../../schemas/tables/radar.ts'
 export const DAY = '2026-05-01';
 export const DAY_MS = Date.parse(`${DAY}T00:00:00Z`);
 
-const NO_COMPANIONS = {
+/** Values of the products that come with MESH, where none came. */
+export const NO_COMPANIONS = {
   posh_pct: null,
   vil_kg_m2: null,
   echo_top_18_km: null,

@@ -35,7 +35,7 @@ function largest(texts: readonly string[]): Record<string, number> {
 
 /** Iceberg and STAC give the rows that the newest manifests give, views the current ones. */
 export async function sameAsManifests(t: ExecutionContext, root: string, state: string): Promise<void> {
-  const views = (await viewTexts(root, TABLES)).texts;
+  const views = await viewTexts(root, TABLES);
   const files = walkStac(root);
   for (const table of TABLES) {
     const rows = await manifestRows(root, table);

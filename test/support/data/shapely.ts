@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { askPython } from './ask-python.ts';
 
 /** What shapely says of one geometry. */
 interface ShapelyAnswer {
@@ -32,19 +32,7 @@ for question in json.load(sys.stdin):
 print(json.dumps(answers))
 `;
 
-/** Answers of shapely, one for each question, or null where Python or shapely is not installed. Throws when it fails otherwise. */
+/** Answers of shapely, one for each question, or null where Python or shapely is not installed. */
 export function askShapely(questions: readonly ShapelyQuestion[]): ShapelyAnswer[] | null {
-  // Debian's modules belong to Debian's Python, which another python3 on the path may hide.
-  for (const python of ['/usr/bin/python3', 'python3']) {
-    const run = spawnSync(python, ['-c', PROGRAM], {
-      encoding: 'utf8',
-      input: JSON.stringify(questions),
-      maxBuffer: 64 * 1024 * 1024,
-      timeout: 300_000,
-    });
-    if (run.status === 0) return JSON.parse(run.stdout) as ShapelyAnswer[];
-    if (run.status !== null && !/No module named 'shapely'/.test(run.stderr))
-      throw new Error(`${python}: ${run.stderr}`);
-  }
-  return null;
+  return askPython(PROGRAM, JSON.stringify(questions)) as ShapelyAnswer[] | null;
 }

@@ -5,20 +5,17 @@ import { viewName } from '../../../pipeline/catalogues/views.ts';
 import type { Table } from '../../../schemas/columns.ts';
 import { rowTexts, selectList } from './row-texts.ts';
 
-/** Rows as sorted lines of text, the same whoever read them. */
-type RowLines = readonly string[];
-
-/** Rows of a view of `views.sql`, read by an engine of its own that knows nothing else of the data root. */
-export async function viewRows(root: string, views: readonly string[]): Promise<Record<string, RowLines>> {
+/** Rows of queries over `views.sql`, by an engine of its own that knows nothing else of the data root. */
+export async function viewRows(
+  root: string,
+  queries: readonly string[],
+): Promise<readonly (readonly Readonly<Record<string, unknown>>[])[]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   try {
     await connection.run(readFileSync(join(root, 'views.sql'), 'utf8'));
-    const found: Record<string, RowLines> = {};
-    for (const view of views) {
-      const reader = await connection.runAndReadAll(`FROM ${view}`);
-      found[view] = linesOf(reader.getRowObjectsJS());
-    }
+    const found: Record<string, unknown>[][] = [];
+    for (const query of queries) found.push((await connection.runAndReadAll(query)).getRowObjectsJS());
     return found;
   } finally {
     connection.closeSync();
@@ -26,38 +23,9 @@ export async function viewRows(root: string, views: readonly string[]): Promise<
   }
 }
 
-/** Rows of tables as texts through `views.sql`, and the edition that they are of; all of it is read once. */
-export async function viewTexts(root: string, tables: readonly Table[]) {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  try {
-    await connection.run(readFileSync(join(root, 'views.sql'), 'utf8'));
-    const texts = new Map<string, string[]>();
-    for (const table of tables) {
-      const reader = await connection.runAndReadAll(`SELECT ${selectList(table)} FROM ${viewName(table)}`);
-      texts.set(table.name, rowTexts(table, reader.getRowObjectsJS()));
-    }
-    const edition = (await connection.runAndReadAll('SELECT edition FROM edition')).getRowObjectsJS();
-    return { edition: String(edition[0]?.edition), texts };
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
-
-/** Shapes count as there: every reader has its own form of them. */
-function linesOf(rows: readonly Readonly<Record<string, unknown>>[]): RowLines {
-  return rows
-    .map((row) =>
-      Object.entries(row)
-        .map(([name, value]) => `${name}=${plain(value)}`)
-        .sort()
-        .join(' '),
-    )
-    .sort();
-}
-
-function plain(value: unknown): string {
-  if (value instanceof Date) return String(value.getTime());
-  return typeof value === 'object' && value !== null ? 'shape' : String(value);
+/** Rows of tables as texts through `views.sql`, by name; all of it is read once. */
+export async function viewTexts(root: string, tables: readonly Table[]): Promise<ReadonlyMap<string, string[]>> {
+  const queries = tables.map((table) => `SELECT ${selectList(table)} FROM ${viewName(table)}`);
+  const found = await viewRows(root, queries);
+  return new Map(tables.map((table, k) => [table.name, rowTexts(table, found[k] ?? [])]));
 }

@@ -1,30 +1,68 @@
+import { createReadStream, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { extname, join, normalize } from 'node:path';
 import type { ExecutionContext } from 'ava';
 
 /** What a path answers: a text, or whatever a function makes of the request. */
-export type Answer = string | ((request: IncomingMessage, response: ServerResponse) => void);
+export type Answer = string | ((request: IncomingMessage, response: ServerResponse) => unknown);
 
 export interface WebServer {
   readonly url: string;
-  /** Answers by path, without the query; every other path is 404. */
+  /** Answers by path, without the query. */
   readonly answers: Map<string, Answer>;
   /** Paths with queries, in the order in which they were asked for. */
   readonly asked: string[];
 }
 
-/** A server of public files; texts carry an entity tag and answer 304 to it. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.css': 'text/css',
+  '.json': 'application/json',
+};
+
+/**
+ * Answers with the files below folders, by the first beginning of the path that fits: whole or the range that was asked for, to
+ * pages of any origin.
+ */
+export function filesIn(folders: readonly (readonly [prefix: string, folder: string])[]): Answer {
+  return (request, response) => {
+    const path = normalize(new URL(request.url ?? '', 'http://folder').pathname);
+    const [prefix, folder] = folders.find(([each]) => path.startsWith(each)) ?? ['/', '/missing'];
+    const file = join(folder, path.slice(prefix.length));
+    const bytes = statSync(file, { throwIfNoEntry: false })?.size;
+    if (bytes === undefined) return response.writeHead(404).end();
+    const [, first, last = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
+    const start = Number(first ?? 0);
+    const end = Math.min(last === '' ? bytes - 1 : Number(last), bytes - 1);
+    response.writeHead(first === undefined ? 200 : 206, {
+      'access-control-allow-origin': '*',
+      'access-control-allow-headers': 'Range',
+      'access-control-expose-headers': 'ETag',
+      etag: `"${bytes}"`,
+      'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+      'content-length': end - start + 1,
+      ...(first === undefined ? {} : { 'content-range': `bytes ${start}-${end}/${bytes}` }),
+    });
+    if (request.method === 'OPTIONS') response.end();
+    else createReadStream(file, { start, end }).pipe(response);
+  };
+}
+
+/** A server of public files; texts carry an entity tag and answer 304 to it. `other` answers the paths without an answer. */
 export async function startWebServer(
   t: ExecutionContext,
   answers: Readonly<Record<string, Answer>> = {},
+  other: Answer = (_, response) => response.writeHead(404).end('no such page'),
 ): Promise<WebServer> {
   const known = new Map(Object.entries(answers));
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
-    const answer = known.get((request.url ?? '').split('?')[0] ?? '');
-    if (answer === undefined) response.writeHead(404).end('no such page');
-    else if (typeof answer === 'function') answer(request, response);
+    const answer = known.get((request.url ?? '').split('?')[0] ?? '') ?? other;
+    if (typeof answer === 'function') answer(request, response);
     else {
       const etag = `"${answer.length}-${answer.slice(0, 20).replaceAll(/[^\w]/g, '')}"`;
       if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end();

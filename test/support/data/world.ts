@@ -115,6 +115,13 @@ export async function scratch(t: ExecutionContext, name = 'root'): Promise<strin
   return join(folder, name);
 }
 
+/** A copy of a folder for one test. */
+export async function copyOf(t: ExecutionContext, folder: string): Promise<string> {
+  const copy = await scratch(t);
+  copyFolder(folder, copy);
+  return copy;
+}
+
 /** Copies raw files flat into a folder, as somebody would deliver them; returns the folder. */
 export async function deliver(folder: string, files: readonly SourceFile[]): Promise<string> {
   await fs.mkdir(folder, { recursive: true });

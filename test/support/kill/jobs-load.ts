@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import type { JobHandlers, MadeFile } from '../../../api/jobs/kinds.ts';
 import { jobBacklog } from '../../../api/jobs/rows.ts';
 import { startJobs } from '../../../api/jobs/run.ts';
 import type { Services } from '../../../api/services.ts';
 import type { ReportSummary } from '../../../schemas/resources/report-job.ts';
+import { until } from '../until.ts';
 
 /** What the processes that run jobs and the one that asks for them agree on. */
 export const NOW_MS = Date.parse('2026-05-02T00:55:00Z');
@@ -42,9 +42,9 @@ export async function runReports(services: Services, report: JobHandlers['report
     { report, export: () => Promise.reject(new Error('there are no exports here')) },
     { lease_ms: 300, retry_wait_ms: 0 },
   );
-  for (;;) {
+  await until(async () => {
     const { queued, running } = await jobBacklog(services.records.reader);
-    if (queued + running === 0) return end;
-    await sleep(10);
-  }
+    return queued + running === 0;
+  });
+  return end;
 }

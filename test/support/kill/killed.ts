@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { openEngine } from '../../../pipeline/duckdb.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { timestamp } from '../../../schemas/time.ts';
-import { NOW_MS, scratch } from '../data/world.ts';
+import { copyOf, NOW_MS, scratch } from '../data/world.ts';
 import { BARE_ENVIRONMENT } from './bare-environment.ts';
 
 export const MAIN = fileURLToPath(new URL('../../../pipeline/start.js', import.meta.url));
@@ -70,6 +70,31 @@ export async function ended(child: ReturnType<typeof start>): Promise<Ended> {
 export function killedAt(root: string, args: readonly string[], point: number, settings: CommandSettings = {}) {
   const environment = { ...settings.environment, KILL_AT: String(point) };
   return command(root, args, { ...settings, environment, node: ['--import', PRELOAD] });
+}
+
+/** Kills a command at some of the things that it does to the disk, each time on a copy of a prepared root, and looks at what is left. */
+export async function killEach(
+  t: ExecutionContext,
+  { prepared, args, points, settings = {} }: Killing,
+  tried: readonly number[],
+  look: (root: string, where: string) => Promise<void>,
+): Promise<void> {
+  for (const point of tried) {
+    const where = `${point}: ${points[point - 1]}`;
+    const root = await copyOf(t, prepared);
+    const { signal, stderr } = await killedAt(root, args, point, settings);
+    t.is(signal, 'SIGKILL', `${where} ${stderr}`);
+    await look(root, where);
+    await fs.rm(root, { recursive: true });
+  }
+}
+
+interface Killing {
+  readonly prepared: string;
+  readonly args: readonly string[];
+  /** What the command does to the disk, in order. */
+  readonly points: readonly string[];
+  readonly settings?: CommandSettings;
 }
 
 /** Everything a command does to the disk, in order; `code` is how it ends when nobody kills it. */

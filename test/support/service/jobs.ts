@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import type { JobHandlers, JobToMake } from '../../../api/jobs/kinds.ts';
 import type { RunSettings } from '../../../api/jobs/run.ts';
@@ -8,6 +7,7 @@ import { files } from '../../../api/routes/files.ts';
 import { JOB_ENDPOINTS } from '../../../api/routes/jobs.ts';
 import type { ExportParams } from '../../../schemas/resources/export-job.ts';
 import type { ReportRequest } from '../../../schemas/resources/report-job.ts';
+import { until } from '../until.ts';
 import { type RunningService, SERVICE_NOW_MS, type ServiceOptions, startService } from './service.ts';
 
 export const REPORTS = '/v1/verify/report';
@@ -120,12 +120,12 @@ export async function accept(service: RunningService, path: string, body: unknow
 
 /** Polls a job until it has ended; its last answer. */
 export async function ended(service: RunningService, path: string, id: string, key?: string) {
-  for (let turn = 0; turn < 2_000; turn++) {
-    const { body } = await told(service.call(`${path}/${id}`, key === undefined ? {} : { key }));
-    if (body.status !== 'pending') return body;
-    await sleep(5);
-  }
-  throw new Error(`${id} has not ended`);
+  let body: Record<string, unknown> = {};
+  await until(async () => {
+    ({ body } = await told(service.call(`${path}/${id}`, key === undefined ? {} : { key })));
+    return body.status !== 'pending';
+  });
+  return body;
 }
 
 /** Path and query of a signed address. */

@@ -42,23 +42,25 @@ const POSTGRES_URL = process.env.HAIL_TEST_DATABASE_URL;
 /** True where a real PostgreSQL is offered. */
 export const hasPostgres = POSTGRES_URL !== undefined;
 
-/** A real PostgreSQL, each test in a schema of its own. */
-export const onPostgres: Register = (title, body) => {
-  test.serial(title, async (t) => {
-    const schema = `hail_test_${randomUUID().replaceAll('-', '')}`;
-    const client = new pg.Client(POSTGRES_URL);
-    await client.connect();
-    await client.query(`create schema ${schema}`);
-    t.teardown(async () => {
-      await client.query(`drop schema ${schema} cascade`);
-      await client.end();
-    });
-    const url = new URL(POSTGRES_URL ?? '');
-    url.searchParams.set('options', `-c search_path=${schema}`);
-    url.searchParams.set('application_name', schema);
-    await runIn(t, body, { url: url.href });
+/** The address of a new schema of the real PostgreSQL, which is dropped after the test. */
+export async function newSchema(t: ExecutionContext): Promise<string> {
+  const schema = `hail_test_${randomUUID().replaceAll('-', '')}`;
+  const client = new pg.Client(POSTGRES_URL);
+  await client.connect();
+  await client.query(`create schema ${schema}`);
+  t.teardown(async () => {
+    await client.query(`drop schema ${schema} cascade`);
+    await client.end();
   });
-};
+  const url = new URL(POSTGRES_URL ?? '');
+  url.searchParams.set('options', `-c search_path=${schema}`);
+  url.searchParams.set('application_name', schema);
+  return url.href;
+}
+
+/** A real PostgreSQL, each test in a schema of its own. */
+export const onPostgres: Register = (title, body) =>
+  test.serial(title, async (t) => runIn(t, body, { url: await newSchema(t) }));
 
 async function runIn(t: ExecutionContext, body: Body, location: DatabaseLocation): Promise<void> {
   const opened: Records[] = [];

@@ -9,6 +9,7 @@ import {
   rotateKey,
 } from '../../../../api/accounts/keys.ts';
 import type { Records } from '../../../../api/billing/records.ts';
+import { until } from '../../until.ts';
 import { chargeOf, makeTenant, type Register, type Tenant } from '../world.ts';
 
 const WRONG_SECRET = (key: string) => `${key.slice(0, 20)}${key[20] === 'x' ? 'y' : 'x'}${key.slice(21)}`;
@@ -86,9 +87,7 @@ export function keysSuite(test: Register): void {
         revokeKey(rows, { ...tenant.caller, id: tenant.caller.key_id }, world.now_ms),
       ),
     );
-    while ((await records.authenticate(tenant.key, world.now_ms)) !== null)
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    t.is(await records.authenticate(tenant.key, world.now_ms), null);
+    await until(async () => (await records.authenticate(tenant.key, world.now_ms)) === null);
     t.is(records.remembered(tenant.key, world.now_ms), null);
   });
 
