@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { findCells } from '../../pipeline/detect/cells.ts';
 import { labelComponents } from '../../pipeline/detect/label.ts';
 import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
@@ -50,26 +49,5 @@ structure = numpy.ones((3, 3))`,
   );
   console.log(compare('label >= 5 mm, decoded grid to components', ours, 'scipy', scipy, 0.5));
   const theirs = 'answer' in scipy ? `, scipy ${scipy.answer}` : '';
-  console.log(
-    `  components: ours ${components}${theirs}; storm cells after split ${findCells(cellsInput(grid)).length}`,
-  );
-}
-
-function cellsInput(grid: ReturnType<typeof readGrid>) {
-  const none = {
-    posh_pct: null,
-    vil_kg_m2: null,
-    echo_top_18_km: null,
-    echo_top_50_km: null,
-    max_reflectivity_dbz: null,
-  };
-  return {
-    scan_time: grid.scan_time,
-    simulated: false,
-    mesh: hailField(grid),
-    companions: none,
-    uncovered: null,
-    probsevere: null,
-    products: ['MESH'],
-  };
+  console.log(`  components: ours ${components}${theirs}`);
 }

@@ -2,7 +2,16 @@ import fs from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import { startBucket } from '../support/data/bucket-server.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
-import { asObserved, copyOf, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../support/data/world.ts';
+import {
+  asObserved,
+  copyOf,
+  deliver,
+  filesOf,
+  ingest,
+  type RawScan,
+  scansBetween,
+  scratch,
+} from '../support/data/world.ts';
 import { command, faultsOf, killEach, killedAt, pointsOf } from '../support/kill/killed.ts';
 
 /** Seven scans around midnight; the third comes late, so that a killed redo concerns both dates. */

@@ -137,7 +137,13 @@ test('killed half-way or near its end, the table is the old one or the new one, 
 const AT_SEA = { ...PLAIN, west: -60, north: 40 };
 const UNPROJECTED = { ...PLAIN, keys: { [KEY.model]: 1, [KEY.geographic]: null, [KEY.projected]: 32614 } };
 for (const [title, dem, args, code, reason] of [
-  ['a model that covers no radar', AT_SEA, [], 1, /covers no WSR-88D radar, expected a model in which at least one stands/],
+  [
+    'a model that covers no radar',
+    AT_SEA,
+    [],
+    1,
+    /covers no WSR-88D radar, expected a model in which at least one stands/,
+  ],
   ['a model that cannot be read', UNPROJECTED, [], 1, /projected coordinate system/],
   ['a file that is not there', null, argsOf('/nowhere/dem.tif'), 3, /dem\.tif: no such file/],
   ['no file at all', null, ['derive', 'blockage'], 2, /required option '--dem <file>'/],

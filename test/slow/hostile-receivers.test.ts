@@ -77,9 +77,7 @@ async function setUp(t: ExecutionContext, database_url: string | null) {
       for (const webhook of webhooks)
         for (let k = 0; k < events; k++) {
           const sent = { ...event, receivers: [webhook], at_ms: WHOLE_NOW_MS };
-          ids.push(
-            ...(await records.transaction((rows) => enqueueEvent(rows, { queue, store: records.store }, sent))),
-          );
+          ids.push(...(await records.transaction((rows) => enqueueEvent(rows, { queue, store: records.store }, sent))));
         }
       return ids;
     },

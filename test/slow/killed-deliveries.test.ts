@@ -131,7 +131,12 @@ test('a service killed four times while a third of the answers are bad loses no 
   await until(async () => (await messageBacklog(records.reader, Date.now())).events === 0, 180);
   await server.end('SIGTERM');
   const counts = Object.groupBy(requests, ({ outcome }) => outcome);
-  t.log(`${requests.length} requests:`, Object.entries(counts).map(([what, all]) => `${all.length} ${what}`).join());
+  t.log(
+    `${requests.length} requests:`,
+    Object.entries(counts)
+      .map(([what, all]) => `${all.length} ${what}`)
+      .join(),
+  );
   t.is(sent.size, EVENTS);
   t.deepEqual(await faultsOf(records, sent, requests), []);
   t.deepEqual(Object.keys(counts).sort(), ['failed', 'hung', 'reset', 'taken']);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -52,39 +52,5 @@ for (const [name, args] of [
       const full = shell(`${command} > /dev/full`);
       t.is(full.status, 1);
       t.regex(full.stderr, new RegExp(`^${name}: standard output: ENOSPC[^\\n]+\\n$`));
-    },
-  );
-
-const newer = join(folder, 'newer');
-mkdirSync(newer);
-const NAME =
-  '{"manifest_version":1,"root_id":"root_01KAJ4D2M8N6P4R2T0V8X6Z4B2","created_at":"2026-05-01T00:00:00Z","format":99}';
-writeFileSync(join(newer, 'root.json'), NAME);
-
-for (const [name, args] of [
-  ['hail-pipeline', ['ingest', '--hours', '0.1', '--no-progress']],
-  ['hail-pipeline', ['stream', '--source', 'dir', '--from', folder]],
-  ['hail-pipeline', ['feeds', '--from', folder]],
-  ['hail-pipeline', ['compact']],
-  ['hail-pipeline', ['verify']],
-  ['hail-api', ['serve']],
-] as const)
-  test.serial(
-    `${name} ${args[0]} on a data root of a newer format says so in one sentence and changes nothing`,
-    async (t) => {
-      const records = name === 'hail-api' ? { HAIL_MASTER_KEY: '0'.repeat(64) } : {};
-      const { code, told } = await runCommand(name, args, { HAIL_DATA: newer, ...records });
-      t.is(code, 1);
-      t.regex(
-        told,
-        new RegExp(
-          `^${name}: [^\\n]*root\\.json:? has data format 99, and ${name} \\S+ reads 3: make the data again [^\\n]+\\n$`,
-        ),
-      );
-      t.deepEqual(
-        readdirSync(newer).filter((entry) => entry !== 'records'),
-        ['root.json'],
-      );
-      t.is(readFileSync(join(newer, 'root.json'), 'utf8'), NAME);
     },
   );

@@ -235,12 +235,16 @@ serviceTest(
   },
 );
 
-serviceTest('enter tells the size at the middle of the map when the map has the focus', onPlainRoot, async (t, { page }) => {
-  await page.locator('#map canvas').focus();
-  await page.keyboard.press('Enter');
-  t.true(await page.locator(HEADLINE).isVisible());
-  t.is(await page.locator(CARD).getByRole('status').count(), 1);
-});
+serviceTest(
+  'enter tells the size at the middle of the map when the map has the focus',
+  onPlainRoot,
+  async (t, { page }) => {
+    await page.locator('#map canvas').focus();
+    await page.keyboard.press('Enter');
+    t.true(await page.locator(HEADLINE).isVisible());
+    t.is(await page.locator(CARD).getByRole('status').count(), 1);
+  },
+);
 
 /** Classic colours of 30, 35 and 40 dBZ. */
 const CLASSIC_ECHO = ['0,142,0', '253,248,2', '229,188,0'];
@@ -410,22 +414,18 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'a key without the scope is told so, and another can be entered',
-  { ...onPlainRoot },
-  async (t, visit) => {
-    const { page, key } = visit;
-    await refuse(visit, 'insufficient_scope');
-    await page.reload();
-    await page.waitForSelector('#key-dialog[open]');
-    t.regex(await said(page, '#key-trouble'), /lacks the scope tiles:read/);
-    await page.unroute(LISTS);
-    await page.fill('#key', key);
-    await page.keyboard.press('Enter');
-    await page.waitForSelector('#summary:not(:empty)');
-    t.false(await page.locator('#key-dialog').isVisible());
-  },
-);
+serviceTest('a key without the scope is told so, and another can be entered', { ...onPlainRoot }, async (t, visit) => {
+  const { page, key } = visit;
+  await refuse(visit, 'insufficient_scope');
+  await page.reload();
+  await page.waitForSelector('#key-dialog[open]');
+  t.regex(await said(page, '#key-trouble'), /lacks the scope tiles:read/);
+  await page.unroute(LISTS);
+  await page.fill('#key', key);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#summary:not(:empty)');
+  t.false(await page.locator('#key-dialog').isVisible());
+});
 
 for (const [held, width, height, map_px] of [
   ['upright', 320, 568, 90],

@@ -156,7 +156,12 @@ test('a second pipeline on a data root refuses with exit code 4 and says who hol
   const root = await publishedRoot(t, scans);
   const lock = takeLock(root, 'hail-pipeline stream', NOW_MS);
   try {
-    for (const args of [ingestArgs(await delivered(t, scans)), ['compact'], ['rebuild', '--date', '2026-05-02'], DERIVE]) {
+    for (const args of [
+      ingestArgs(await delivered(t, scans)),
+      ['compact'],
+      ['rebuild', '--date', '2026-05-02'],
+      DERIVE,
+    ]) {
       const run = await command(root, args);
       t.is(run.code, 4);
       t.regex(

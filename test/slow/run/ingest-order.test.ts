@@ -12,31 +12,13 @@ import { publishBlockage, RING_OF_KTLX } from '../../support/data/terrain.ts';
 import {
   altered,
   asObserved,
-  deliver,
   filesOf,
   ingest,
   MONTH_LATER_MS,
   onRoot,
-  type RawScan,
   scratch,
 } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
-
-test('a missing scan leaves tracks coasting under their name', async (t) => {
-  const scans = await scansBetween('23:30', '00:00');
-  const whole = await published(t, scans);
-  const gap = await published(t, without(scans, 6, 7));
-  const tracks = ({ content }: typeof gap) =>
-    (content['2026-05-01 tracks'] ?? []).map((line) => JSON.parse(line) as { track_id: string; scan_time: number });
-  const namesAt = (rows: ReturnType<typeof tracks>, scan: RawScan | undefined) =>
-    new Set(rows.filter((row) => row.scan_time === scan?.time_ms).map((row) => row.track_id));
-  const before = namesAt(tracks(gap), scans[5]);
-  const after = namesAt(tracks(gap), scans[8]);
-  const wholeAfter = namesAt(tracks(whole), scans[8]);
-  const lived = [...before].filter((name) => wholeAfter.has(name));
-  t.true(lived.length > 0);
-  t.true(lived.filter((name) => after.has(name)).length >= 0.5 * lived.length);
-});
 
 test('with a terrain model too the content does not depend on how the input is cut', async (t) => {
   const scans = await midnight();
@@ -213,26 +195,6 @@ test('with storm days that start at 12 UTC the evening is one storm date, and wo
   await t.throwsAsync(ingest(whole, scans), { message: /start at 12 UTC, expected 0/ });
 });
 
-test('a stream goes on after scans of the other kind of a published date, takes the simulated twin of one, and names each', async (t) => {
-  const scans = await scansBetween('00:00', '00:10');
-  const { root } = await published(t, scans.slice(0, 1));
-  const strays = await asObserved(t, scans.slice(1, 3));
-  await onRoot(root, { each_scan: true }, async ({ session }) => {
-    const first = await session.ingest(filesOf(strays));
-    t.deepEqual([first.scans, first.rejected.length], [0, 2]);
-    const second = await session.ingest(filesOf([...strays, ...scans.slice(1)]));
-    t.is(second.scans, scans.length - 1);
-    // Their companions contradict the simulated twins of the same names; the scans themselves were refused before.
-    t.true(
-      second.rejected.every(
-        ({ file, reason }) => !file.includes('_MESH_') && /^(observed data|holds other)/.test(reason),
-      ),
-    );
-    await session.finishDates();
-  });
-  sameContent(t, await logicalContent(root), await contentOf(scans));
-});
-
 test('files that were refused for the kind of their date are judged anew once the date holds the other kind', async (t) => {
   const scans = await scansBetween('00:00', '00:10');
   const observed = await asObserved(t, scans);
@@ -280,18 +242,6 @@ test('the evening has storms, tracks and tiers on both sides of midnight', async
   for (const date of ['2026-05-01', '2026-05-02'])
     for (const table of ['detections', 'cells', 'tracks', 'day-max', 'swaths', 'event-days'])
       t.true((content[`${date} ${table}`]?.length ?? 0) > 0, `${date} ${table}`);
-});
-
-test('files that come twice in one folder are duplicates and change nothing', async (t) => {
-  const scans = await aroundMidnight();
-  const content = await contentOf(scans);
-  const root = await scratch(t);
-  const from = await scratch(t, 'from');
-  await deliver(join(from, 'one'), filesOf(scans));
-  await deliver(join(from, 'two'), filesOf(scans));
-  const run = await ingest(root, (await listFolder(from)).files);
-  t.is(run.duplicates, filesOf(scans).length);
-  sameContent(t, await logicalContent(root), content);
 });
 
 test('a scan that bridges a gap joins the two stretches', async (t) => {

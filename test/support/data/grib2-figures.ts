@@ -22,25 +22,24 @@ export interface Point {
   readonly at?: string;
 }
 
-interface MrmsFigures {
+/** How values of a field are spread; counts by threshold are of values from it on. */
+interface ValueFigures {
+  readonly zeros: number;
+  readonly positive: number;
+  readonly negative: number;
+  readonly sum: number;
+  readonly max_at: { readonly row: number; readonly col: number; readonly value: number; readonly pixels_with_max: number };
+  readonly count_ge: Readonly<Record<string, number>>;
+}
+
+interface MrmsFigures extends Pick<ValueFigures, 'max_at' | 'count_ge'> {
   readonly valid_time: string;
   readonly category: number;
   readonly number: number;
-  readonly grid: { ni: number; nj: number; la1: number; lo1: number };
+  readonly grid: { ni: number; nj: number };
   readonly packing: { bits: number; reference_value: number; binary_scale: number; decimal_scale: number };
-  readonly sentinels: { missing: number; no_coverage: number; counts: Record<string, number> };
-  readonly min: number;
-  readonly valid: {
-    count: number;
-    min: number;
-    max: number;
-    sum: number;
-    zeros: number;
-    positive: number;
-    negative: number;
-  };
-  readonly max_at: { row: number; col: number; value: number; pixels_with_max: number };
-  readonly count_ge: Record<string, number>;
+  readonly sentinels: { counts: Record<string, number> };
+  readonly valid: Omit<ValueFigures, 'max_at' | 'count_ge'>;
   readonly points: readonly Point[];
 }
 
@@ -63,16 +62,12 @@ export interface ModelFigures {
 }
 
 interface SequenceFigures {
-  readonly per_frame: readonly {
+  readonly per_frame: readonly (Pick<ValueFigures, 'max_at' | 'count_ge' | 'zeros' | 'positive'> & {
     readonly file: string;
     readonly valid_time: string;
-    readonly max_at: { row: number; col: number; value: number; pixels_with_max: number };
     readonly no_coverage: number;
-    readonly zeros: number;
-    readonly positive: number;
     readonly sum_valid: number;
-    readonly count_ge: Record<string, number>;
-  }[];
+  })[];
 }
 
 /** What ecCodes and GDAL found in the real files. */
@@ -91,17 +86,46 @@ export function fieldsOf(...path: string[]): Field[] {
 }
 
 /** How often each value occurs, in units of 10^-D, which all MRMS values are whole multiples of. */
-export function countValues({ packed, reference }: Decoded): Map<number, number> {
-  let largest = 0;
-  for (let i = 0; i < packed.length; i++) largest = Math.max(largest, packed[i]);
-  const tally = new Uint32Array(largest + 1);
-  for (let i = 0; i < packed.length; i++) tally[packed[i]] = tally[packed[i]] + 1;
+function countValues({ packed, reference }: Decoded): Map<number, number> {
+  const tally = new Uint32Array(packed.reduce((most, x) => Math.max(most, x), 0) + 1);
+  for (const x of packed) tally[x] = tally[x] + 1;
   return new Map(Array.from(tally, (count, x) => [reference + x, count] as const).filter(([, count]) => count > 0));
 }
 
-/** Index of the first point with a value in units of 10^-D. */
-export function firstOf({ packed, reference }: Decoded, value: number): number {
-  return packed.indexOf(value - reference);
+/** The values of a decoded field are spread as the figures say; `sentinels` are values that stand for none, with their counts. */
+export function sameValues(
+  t: ExecutionContext,
+  decoded: Decoded,
+  sentinels: Readonly<Record<string, number>>,
+  expected: ValueFigures,
+): void {
+  const inUnits = (value: number | string) => Math.round(Number(value) * 10 ** decoded.decimal_scale);
+  const counts = countValues(decoded);
+  for (const [sentinel, count] of Object.entries(sentinels)) {
+    t.is(counts.get(inUnits(sentinel)) ?? 0, count, `sentinel ${sentinel}`);
+    counts.delete(inUnits(sentinel));
+  }
+  const countWhere = (isWanted: (x: number) => boolean) =>
+    counts.entries().reduce((sum, [x, count]) => (isWanted(x) ? sum + count : sum), 0);
+  t.deepEqual(
+    [countWhere((x) => x === 0), countWhere((x) => x > 0), countWhere((x) => x < 0)],
+    [expected.zeros, expected.positive, expected.negative],
+  );
+  t.is(
+    counts.entries().reduce((sum, [x, count]) => sum + x * count, 0),
+    inUnits(expected.sum),
+  );
+  const { row, col, value, pixels_with_max } = expected.max_at;
+  const largest = Math.max(...counts.keys());
+  t.is(largest, inUnits(value));
+  t.is(decoded.packed.indexOf(largest - decoded.reference), row * decoded.columns + col);
+  t.is(counts.get(largest), pixels_with_max);
+  for (const [threshold, count] of Object.entries(expected.count_ge))
+    t.is(
+      countWhere((x) => x >= inUnits(threshold)),
+      count,
+      `>= ${threshold}`,
+    );
 }
 
 /** A real MRMS file decodes to the figures of ecCodes: header, sentinels, counts, sum, extremes, points. */
@@ -114,51 +138,16 @@ export function sameAsEcCodes(t: ExecutionContext, name: string): void {
   t.deepEqual([field.discipline, field.category, field.number], [209, expected.category, expected.number]);
   t.deepEqual([field.grid.columns, field.grid.rows], [expected.grid.ni, expected.grid.nj]);
   const decoded = decodeField(field);
-  const { packing } = expected;
+  const { packing, max_at, count_ge } = expected;
   t.deepEqual(
     [decoded.reference, decoded.binary_scale, decoded.decimal_scale],
     [packing.reference_value, packing.binary_scale, packing.decimal_scale],
   );
   t.is('bits' in field.packing ? field.packing.bits : null, packing.bits);
-  const units = 10 ** decoded.decimal_scale;
-  const counts = countValues(decoded);
-  for (const [sentinel, count] of Object.entries(expected.sentinels.counts))
-    t.is(counts.get(Math.round(Number(sentinel) * units)) ?? 0, count, `sentinel ${sentinel}`);
-  const sentinels = [expected.sentinels.missing, expected.sentinels.no_coverage].map((x) => Math.round(x * units));
-  const real = [...counts].filter(([x]) => !sentinels.includes(x));
-  const countWhere = (isWanted: (x: number) => boolean) =>
-    real.reduce((sum, [x, count]) => (isWanted(x) ? sum + count : sum), 0);
-  t.is(
-    countWhere(() => true),
-    expected.valid.count,
-  );
-  t.is(
-    countWhere((x) => x === 0),
-    expected.valid.zeros,
-  );
-  t.is(
-    countWhere((x) => x > 0),
-    expected.valid.positive,
-  );
-  t.is(
-    countWhere((x) => x < 0),
-    expected.valid.negative,
-  );
-  const sum = real.reduce((total, [x, count]) => total + x * count, 0);
-  t.is(sum, Math.round(expected.valid.sum * units));
-  const largest = Math.max(...counts.keys());
-  t.is(largest, Math.round(expected.max_at.value * units));
-  t.is(firstOf(decoded, largest), expected.max_at.row * expected.grid.ni + expected.max_at.col);
-  t.is(counts.get(largest), expected.max_at.pixels_with_max);
-  for (const [threshold, count] of Object.entries(expected.count_ge))
-    t.is(
-      countWhere((x) => x >= Math.round(Number(threshold) * units)),
-      count,
-      `>= ${threshold}`,
-    );
-  for (const point of expected.points) {
-    t.is(valueReader(decoded)((point.row as number) * expected.grid.ni + (point.col as number)), point.value as number);
-    const at = positionOf(field.grid, point.row as number, point.col as number);
-    t.true(Math.abs(at.lat - (point.lat as number)) < 1.1e-5 && Math.abs(at.lon - (point.lon as number)) < 1.1e-5);
+  sameValues(t, decoded, expected.sentinels.counts, { ...expected.valid, max_at, count_ge });
+  for (const { row = 0, col = 0, lat = 0, lon = 0, value } of expected.points) {
+    t.is(valueReader(decoded)(row * expected.grid.ni + col), value as number);
+    const at = positionOf(field.grid, row, col);
+    t.true(Math.abs(at.lat - lat) < 1.1e-5 && Math.abs(at.lon - lon) < 1.1e-5);
   }
 }

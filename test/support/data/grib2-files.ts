@@ -206,7 +206,12 @@ export function encodePng(
   const size = Math.ceil(packed.length / chunks);
   const parts = Array.from({ length: chunks }, (_, k) => pngChunk('IDAT', packed.subarray(k * size, (k + 1) * size)));
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  return Buffer.concat([signature, pngChunk('IHDR', Uint8Array.from(header)), ...parts, pngChunk('IEND', new Uint8Array(0))]);
+  return Buffer.concat([
+    signature,
+    pngChunk('IHDR', Uint8Array.from(header)),
+    ...parts,
+    pngChunk('IEND', new Uint8Array(0)),
+  ]);
 }
 
 function prediction(filter: number, left: number, up: number, corner: number): number {

@@ -84,7 +84,10 @@ const ValidStac = z.discriminatedUnion('type', [
 ]);
 
 const EXTENSIONS = {
-  table: ['https://stac-extensions.github.io/table/v1.3.0/schema.json', 'columns row_count primary_geometry primary_datetime'],
+  table: [
+    'https://stac-extensions.github.io/table/v1.3.0/schema.json',
+    'columns row_count primary_geometry primary_datetime',
+  ],
   file: ['https://stac-extensions.github.io/file/v2.1.0/schema.json', 'size checksum'],
 } as const;
 

@@ -1,30 +1,16 @@
 import fsPromises, { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { beforeCalls, countdown, step } from './count-calls.ts';
 
 /*
  * Runs the jobs of a data root until none is pending, and is killed, as kill -9 would, just before so many steps: statements,
  * changes of files, and parts of files that are being made; with `report`, whenever it begins to make one.
  */
 const [data_root = '', steps = ''] = process.argv.slice(2);
-let left = Number.POSITIVE_INFINITY;
-
-function step(): void {
-  left -= 1;
-  if (left === 0) process.kill(process.pid, 'SIGKILL');
-}
-
-/** Puts a step before every call of a method. */
-function watch(target: object, name: string): void {
-  const original: (...args: unknown[]) => unknown = Reflect.get(target, name);
-  Reflect.set(target, name, function (this: unknown, ...args: unknown[]) {
-    step();
-    return original.apply(this, args);
-  });
-}
-for (const name of ['run', 'all', 'get', 'iterate']) watch(StatementSync.prototype, name);
-watch(DatabaseSync.prototype, 'exec');
-for (const name of ['mkdir', 'rename', 'rm', 'open']) watch(fsPromises, name);
+beforeCalls(StatementSync.prototype, ['run', 'all', 'get', 'iterate'], step);
+beforeCalls(DatabaseSync.prototype, ['exec'], step);
+beforeCalls(fsPromises, ['mkdir', 'rename', 'rm', 'open'], step);
 syncBuiltinESMExports();
 
 // Loaded only now, so that it gets what is watched.
@@ -32,7 +18,7 @@ const { openServices } = await import('../../../api/services.ts');
 const { PARTS, partOf, runReports, SETTINGS, smallReport, WORDS_OF_FAILURE } = await import('./jobs-load.ts');
 
 const { services, close } = await openServices({ data_root, ...SETTINGS });
-left = steps === 'report' ? Number.POSITIVE_INFINITY : Number(steps);
+countdown.left = steps === 'report' ? Number.POSITIVE_INFINITY : Number(steps);
 const end = await runReports(services, async ({ id, params, path }) => {
   if (steps === 'report') process.kill(process.pid, 'SIGKILL');
   const file = await open(path, 'wx');
@@ -45,6 +31,6 @@ const end = await runReports(services, async ({ id, params, path }) => {
   await file.close();
   return smallReport(process.pid);
 });
-left = Number.POSITIVE_INFINITY;
+countdown.left = Number.POSITIVE_INFINITY;
 await end();
 await close();

@@ -3,6 +3,7 @@ import fsPromises, { type FileHandle } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { DuckDBConnection } from '@duckdb/node-api';
+import { beforeCalls } from './count-calls.ts';
 
 /*
  * Loaded before a command with --import: counts everything that may leave something on the disk, and kills the process,
@@ -20,13 +21,11 @@ function point(what: string): void {
   if (points === killAt) process.kill(process.pid, 'SIGKILL');
 }
 
-/** Puts a point before every call of a method. */
-function watch(target: object, name: string): void {
-  const original: (...args: unknown[]) => unknown = Reflect.get(target, name);
-  Reflect.set(target, name, function (this: unknown, ...args: unknown[]) {
-    point(`${name} ${String(args[0] ?? '').slice(-60)} ${String(args[1] ?? '').slice(-60)}`);
-    return original.apply(this, args);
-  });
+/** Puts a point before every call of some methods. */
+function watch(target: object, ...names: string[]): void {
+  beforeCalls(target, names, (name, [first, second]) =>
+    point(`${name} ${String(first ?? '').slice(-60)} ${String(second ?? '').slice(-60)}`),
+  );
 }
 
 function isWrite(flags: unknown): boolean {
@@ -34,8 +33,8 @@ function isWrite(flags: unknown): boolean {
 }
 
 if (isMainThread) {
-  for (const name of ['rename', 'link', 'rm', 'mkdir', 'copyFile', 'writeFile', 'truncate']) watch(fsPromises, name);
-  for (const name of ['writeFileSync', 'mkdirSync', 'renameSync', 'rmSync']) watch(fs, name);
+  watch(fsPromises, 'rename', 'link', 'rm', 'mkdir', 'copyFile', 'writeFile', 'truncate');
+  watch(fs, 'writeFileSync', 'mkdirSync', 'renameSync', 'rmSync');
   const open = fsPromises.open;
   fsPromises.open = async (path, flags, mode) => {
     if (isWrite(flags)) point(`open ${String(path).slice(-60)}`);
