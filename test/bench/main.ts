@@ -4,7 +4,6 @@ import { day } from './day.ts';
 import { decode } from './decode.ts';
 import { forecast } from './forecast.ts';
 import { history } from './history.ts';
-import { historyLoad } from './history-load.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
 import { scan } from './scan.ts';
@@ -18,7 +17,6 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   http,
   lookups,
   history,
-  'history-load': historyLoad,
 };
 
 /** `npm run bench` runs all but `hail-model` with their usual arguments; `npm run bench -- NAME …` one with its own. */

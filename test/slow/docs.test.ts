@@ -6,7 +6,7 @@ import { type Answer, filesIn, startWebServer } from '../support/data/web-server
 import { until } from '../support/until.ts';
 
 /** Opens pages and fails where one complains, is wider than the screen, or asks another host. */
-async function openAll(t: ExecutionContext, { page, service, complaints, picture }: Visit, paths: readonly string[]) {
+async function openAll(t: ExecutionContext, { page, service, complaints }: Visit, paths: readonly string[]) {
   const elsewhere: string[] = [];
   page.on('request', (request) => {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${service.url}/`))
@@ -16,7 +16,6 @@ async function openAll(t: ExecutionContext, { page, service, complaints, picture
     await page.goto(`${service.url}${path}`);
     if (path === '/docs') await page.getByRole('heading', { name: 'Hail around a point' }).waitFor();
     t.is(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, `${path} is too wide`);
-    await picture(`${path.slice(1).replaceAll('/', '-')}-${page.viewportSize()?.width}`);
   }
   t.deepEqual(complaints, []);
   t.deepEqual(elsewhere, []);
@@ -35,7 +34,7 @@ for (const [screen, options] of [
 serviceTest(
   'an operation of the reference is found by its name, priced, and tried with the key of the map',
   { path: '/docs#getHailCurrent' },
-  async (t, { page, complaints, service, key, picture }) => {
+  async (t, { page, complaints, service, key }) => {
     await page.waitForURL(/#tag\/hail-detection\/GET\/v1\/hail\/current$/);
     await page.getByText('15 to 25 credits a call').first().waitFor();
     await page
@@ -47,7 +46,6 @@ serviceTest(
     const request = await asked;
     t.is(request.headers().authorization, `Bearer ${key}`);
     t.is((await request.response())?.status(), 200);
-    await picture('reference-tried');
     t.deepEqual(complaints, []);
   },
 );
@@ -100,7 +98,7 @@ function startFolder(t: ExecutionContext, archive: string) {
 serviceTest(
   'the page of the guide draws the hail of a day from another origin, and a peak says its size',
   { path: '/docs/tiles', has_key: false },
-  async (t, { page, complaints, picture, service, key }) => {
+  async (t, { page, complaints, service, key }) => {
     const { url: archive } = await ask<{ url: string }>({ service, key }, '/tiles/daily');
     const folder = await startFolder(t, archive);
     await page.goto(folder.url);
@@ -110,7 +108,6 @@ serviceTest(
       const colors = await colorsOf(page, whole);
       return HAIL_COLORS.every((color) => colors.has(color));
     });
-    await picture('guide-map');
     const at = await page.evaluate(
       async ([module, address]) => {
         const { drawDay } = await import(module);

@@ -210,7 +210,7 @@ browserOnly(
       ['/', PROJECT],
     ] as const;
     const { url } = await startWebServer(t, {}, filesIn(folders));
-    const { page, complaints, picture, close } = await openTab(`${url}/data/examples/map.html`, { key: null });
+    const { page, complaints, close } = await openTab(`${url}/data/examples/map.html`, { key: null });
     t.teardown(close);
     await page.waitForSelector('body[data-drawn]');
     t.deepEqual(await page.locator('#date option').allTextContents(), [
@@ -223,7 +223,6 @@ browserOnly(
     for (const date of DATES) {
       await page.selectOption('#date', { label: `${date} (simulated)` });
       await page.waitForSelector(`body[data-drawn="${date}"]`);
-      await picture(`example-map-${date}`);
       t.true((await colorsOf(page, map)).has(quarter), date);
     }
     t.deepEqual(complaints, []);

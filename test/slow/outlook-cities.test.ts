@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import test, { type ExecutionContext } from 'ava';
 import { listOutlooks } from '../../api/routes/outlooks-spc.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';
 import { readOutlookGeoJson } from '../../pipeline/read/outlooks.ts';
@@ -7,18 +6,10 @@ import { multiPolygonFromWkt, polygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { SpcOutlookAnswer } from '../../schemas/resources/convective-outlook.ts';
 import type { Warnings } from '../../schemas/resources/warning.ts';
 import { publishFeeds } from '../support/data/feeds.ts';
-import { askShapely } from '../support/data/shapely.ts';
-import { hasSharedData, sharedData } from '../support/data/shared-data.ts';
+import { askShapely, shapelyTest } from '../support/data/shapely.ts';
+import { sharedData } from '../support/data/shared-data.ts';
 import { scratch } from '../support/data/world.ts';
 import { startService } from '../support/service/service.ts';
-
-const needs = hasSharedData ? 'python3-shapely' : '../shared/data';
-
-/** Registers a test on real files that shapely judges too; where one is absent it shows as skipped, with the reason in its title. */
-function oracleTest(title: string, body: (t: ExecutionContext) => Promise<void>): void {
-  if (hasSharedData && askShapely([]) !== null) test(title, body);
-  else test.skip(`${title} (needs ${needs}, which is absent)`, body);
-}
 
 /** Places of a grid over the box of some positions. */
 function gridOver(positions: readonly (readonly number[])[]): (readonly [lon: number, lat: number])[] {
@@ -32,7 +23,7 @@ function gridOver(positions: readonly (readonly number[])[]): (readonly [lon: nu
 
 const RANKS = ['TSTM', 'MRGL', 'SLGT', 'ENH', 'MDT', 'HIGH'] as const;
 
-oracleTest('the outlook of 5 June 2025 at places over it is what shapely finds in its areas', async (t) => {
+shapelyTest('the outlook of 5 June 2025 at places over it is what shapely finds in its areas', async (t) => {
   const bytes = readFileSync(sharedData('outlooks', 'spc_day1_cat_20250605_2000z_ENH_only.geojson'));
   const now_ms = Date.parse('2025-06-05T20:12:00Z');
   const { rows } = readOutlookGeoJson(bytes, 'x', { day: 1, hazard: 'categorical', part: 'all' }, now_ms);
@@ -54,7 +45,7 @@ oracleTest('the outlook of 5 June 2025 at places over it is what shapely finds i
   t.true(seen.size > 1);
 });
 
-oracleTest('the real warnings of 2023 hold the places of a grid over them that shapely finds inside', async (t) => {
+shapelyTest('the real warnings of 2023 hold the places of a grid over them that shapely finds inside', async (t) => {
   const bytes = readFileSync(sharedData('warnings', 'alerts', 'two_real_SVR_with_hail_2023.geojson'));
   interface Feature {
     readonly geometry: { readonly coordinates: number[][][] };

@@ -25,14 +25,12 @@ async function pinned(page: Page): Promise<{ lat: number; lng: number }> {
 serviceTest(
   'towns, counties and coordinates are found, and what is nowhere is said so',
   { is_shared: true, path: DAY },
-  async (t, { page, complaints, picture }) => {
+  async (t, { page, complaints }) => {
     t.is((await optionsFor(page, 'norm'))[0], 'Norman, OK');
-    await picture('find');
     t.is((await optionsFor(page, 'cleveland county, ok'))[0], 'Cleveland County, OK');
     await page.locator('#find-text').fill('xyzzy');
     await page.locator('#find-note').waitFor();
     t.regex(await said(page, '#find-note'), /Nothing is called “xyzzy”/);
-    await picture('find-nothing');
     await optionsFor(page, "35°13'N 97°26'W");
     await page.locator('#find-text').press('Enter');
     t.deepEqual(await pinned(page), { lat: 35.21667, lng: -97.43333 });
@@ -48,7 +46,7 @@ serviceTest(
 serviceTest(
   'a link keeps the pin; where the steps of the map cannot tell, they say so, and a click can be pinned',
   { path: `${DAY}${DRY}` },
-  async (t, { page, complaints, picture }) => {
+  async (t, { page, complaints }) => {
     await drawn(page);
     t.is(await said(page, '#pin-place'), '35.220° N, 97.440° W');
     await page.waitForFunction(() => document.querySelector('#pin-free')?.textContent !== '');
@@ -56,7 +54,6 @@ serviceTest(
     await page.mouse.click(900, 250);
     await page.locator('.pin-here').waitFor();
     t.regex(await said(page, '.maplibregl-popup'), /Less than 19 mm by the map’s steps/);
-    await picture('spot');
     await page.locator('.pin-here').click();
     await page.waitForFunction(() => document.querySelector('#pin-place')?.textContent !== '35.220° N, 97.440° W');
     t.notDeepEqual(await pinned(page), { lat: 35.22, lng: -97.44 });
@@ -105,7 +102,7 @@ serviceTest(
 serviceTest(
   'with the keyboard alone a place is found, read and measured from',
   { is_shared: true, path: DAY },
-  async (t, { page, complaints, picture }) => {
+  async (t, { page, complaints }) => {
     const { keyboard } = page;
     await page.locator('canvas.maplibregl-canvas').focus();
     await keyboard.press('/');
@@ -143,7 +140,6 @@ serviceTest(
     ] as const)
       await page.mouse.click(x, y);
     t.regex(await said(page, '#measured'), /mi \([\d.]+ km\) · area [\d.]+ sq mi \([\d.]+ km²\)$/);
-    await picture('measure');
     await page.locator('#measure-undo').click();
     t.notRegex(await said(page, '#measured'), /area/);
     t.deepEqual(complaints, []);
@@ -153,18 +149,15 @@ serviceTest(
 serviceTest(
   'on a phone the box opens over the panel, and every target is large enough for a thumb',
   { is_shared: true, ...PHONE, path: DAY },
-  async (t, { page, complaints, picture }) => {
+  async (t, { page, complaints }) => {
     await page.clock.setFixedTime(WHOLE_NOW_MS);
     await drawn(page);
-    await picture('phone');
     await page.locator('#open-find').click();
     await optionsFor(page, 'bristow');
-    await picture('phone-find');
     await page.locator('#find-list [role=option]').first().click();
     await pinned(page);
     await page.locator('#ask-fell').click();
     await page.locator('#fell-answer .headline').waitFor();
-    await picture('phone-fell');
     const small = await page.evaluate(
       (least) =>
         [...document.querySelectorAll('#find button, #find [role=option], #pin button, #pin input, #pin select')]

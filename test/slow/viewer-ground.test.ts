@@ -142,13 +142,12 @@ const drawnBy = (names: readonly DrawnName[], layer: string) =>
 serviceTest(
   'the map names states and the largest cities far out, then towns, then counties, all from this service',
   { path: `/viewer#map=${CONTINENT}` },
-  async (t, { page, complaints, picture, service }) => {
+  async (t, { page, complaints, service }) => {
     const elsewhere: string[] = [];
     page.on('request', (request) => {
       if (!request.url().startsWith(service.url) && !/^(data|blob):/.test(request.url())) elsewhere.push(request.url());
     });
     await page.waitForTimeout(1500);
-    await picture('desktop-light-4');
     const far = await namesOn(page);
     t.true(drawnBy(far, 'names').has('Kansas'));
     t.true(drawnBy(far, 'towns').has('Chicago'));
@@ -156,21 +155,18 @@ serviceTest(
     t.deepEqual(drawnBy(far, 'county-names'), new Set());
 
     await goTo(page, STATE);
-    await picture('desktop-light-7');
     const state = drawnBy(await namesOn(page), 'towns');
     t.true(state.has('Norman') || state.has('Oklahoma City'));
     t.true(state.has('Stillwater'));
     t.false(state.has('Newcastle'));
 
     await goTo(page, COUNTIES);
-    await picture('desktop-light-9');
     const near = await namesOn(page);
     t.true(drawnBy(near, 'county-names').has('Oklahoma County'));
     t.true(drawnBy(near, 'towns').has('Newcastle'));
     t.deepEqual(drawnBy(near, 'names'), new Set());
 
     await goTo(page, TOWN);
-    await picture('desktop-light-11');
     const closest = await namesOn(page);
     t.true(drawnBy(closest, 'county-names').has('Cleveland County'));
     t.true(drawnBy(closest, 'towns').has('Norman'));
@@ -186,10 +182,9 @@ for (const [title, screen] of [
   serviceTest(
     `the map opens at four zooms without a complaint: ${title}`,
     { ...screen, is_shared: true },
-    async (t, { page, complaints, picture }) => {
+    async (t, { page, complaints }) => {
       for (const place of [CONTINENT, STATE, COUNTIES, TOWN]) {
         await goTo(page, place);
-        await picture(`${title}-${Number.parseInt(place, 10)}`);
       }
       const ink = await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--ink'));
       t.is(ink.trim(), screen.colorScheme === 'dark' ? '#f0f4f7' : '#22303c');
@@ -205,9 +200,8 @@ writeFileSync(STREETS, streetsArchive(TESTSTEAD));
 serviceTest(
   'a street map of the operator is drawn under the hail with its roads and places, and county names stay',
   { path: `/viewer#map=${TOWN}`, settings: { HAIL_BASEMAP: STREETS } },
-  async (t, { page, complaints, picture }) => {
+  async (t, { page, complaints }) => {
     await page.waitForTimeout(1500);
-    await picture('streets-light-11');
     const names = await namesOn(page);
     t.true(drawnBy(names, 'places_locality').has(TESTSTEAD.town));
     t.true(drawnBy(names, 'roads_highway').has('Test Turnpike'));

@@ -64,12 +64,11 @@ const has = (colors: ReadonlySet<string>, wanted: readonly string[]) => wanted.s
 
 /** Switches a layer on, off, on and off again: each time it is drawn or gone, and it is paid for once. */
 async function switchThrough(t: ExecutionContext, visit: Visit, id: string, price: number, marks: readonly string[]) {
-  const { page, picture } = visit;
+  const { page } = visit;
   const isDrawn = async () => has(await colorsOf(page, MIDDLE), marks);
   const before = await creditsUsed(visit);
   t.false(await isDrawn(), `${id} is off`);
   await press(page, id);
-  await picture(`layer-${id}`);
   t.true(await isDrawn(), `${id} is on`);
   t.true(page.url().includes(`layers=hail,${id}`), page.url());
   await press(page, id);
@@ -109,7 +108,7 @@ serviceTest(
   'own locations, areas and alerts are drawn when switched on and gone when switched off, cost what the card says, and are not read twice',
   SCAN_OF_TWO,
   async (t, visit) => {
-    const { page, complaints, picture } = visit;
+    const { page, complaints } = visit;
     const locations = [{ name: 'Depot', lat: 35.25, lon: -97.75 }];
     await ask(visit, '/portfolio/locations', { format: 'json', data: locations });
     const geometry = { type: 'Polygon', coordinates: [ringOf([-97.9, 34.8, -97.5, 35.1])] };
@@ -131,7 +130,6 @@ serviceTest(
     await settled(page);
     await page.mouse.click(640, 400);
     t.deepEqual(await page.locator('.facts-title').allTextContents(), ['Depot']);
-    await picture('own-facts');
     t.deepEqual(complaints, []);
   },
 );
@@ -140,7 +138,7 @@ serviceTest(
   'ground reports are read only when the button that names their price is pressed, and are those of the date and the scan',
   { root: reportedRoot, path: `/viewer#view=day&date=${SECOND_DATE}` },
   async (t, visit) => {
-    const { page, complaints, picture } = visit;
+    const { page, complaints } = visit;
     await page.click('#layers-fold');
     await settled(page);
     const before = await creditsUsed(visit);
@@ -153,7 +151,6 @@ serviceTest(
     t.is((await creditsUsed(visit)) - before, 40);
     t.is(await noteOf(page, 'reports'), '1 report.');
     t.true(has(await colorsOf(page, MIDDLE), MARKS.reports));
-    await picture('reports');
 
     await page.click('#view-scan');
     await settled(page);
@@ -192,7 +189,7 @@ serviceTest(
 serviceTest(
   'warnings are those of the time shown, and what the service has for now alone is greyed with its reason',
   { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}&layers=hail,warnings,outlooks` },
-  async (t, { page, complaints, picture }) => {
+  async (t, { page, complaints }) => {
     await settled(page);
     await page.click('#layers-fold');
     t.regex(await noteOf(page, 'warnings'), /^2 areas in force at this scan, within 200 km of the middle of the map\./);
@@ -212,7 +209,6 @@ serviceTest(
     await page.locator('#scrubber').fill('0');
     await settled(page);
     t.regex(await noteOf(page, 'warnings'), /^2 areas in force at this scan/);
-    await picture('warnings-before');
     t.deepEqual(complaints, []);
   },
 );
@@ -220,7 +216,7 @@ serviceTest(
 serviceTest(
   'a click says what is known of the warning, the watch, the outlook and the storm at a place',
   { path: `/viewer#view=scan&date=${SECOND_DATE}&layers=hail,storms,warnings,outlooks&map=8/35.2000/-97.3000` },
-  async (t, { page, complaints, picture }) => {
+  async (t, { page, complaints }) => {
     await settled(page);
     await page.mouse.click(640, 400);
     await page.waitForSelector('.facts');
@@ -229,7 +225,6 @@ serviceTest(
     t.true(titles.includes('Severe Thunderstorm Watch 159'), titles.join());
     t.true(titles.includes('Outlook: Slight Risk'), titles.join());
     t.regex(await said(page, '.facts >> nth=0'), /2 May 2026 00:00 UTC to 00:45 UTC/);
-    await picture('facts');
     t.deepEqual(complaints, []);
   },
 );
@@ -237,7 +232,7 @@ serviceTest(
 serviceTest(
   'a service that collected nothing says so at its layers, and a storm has a motion in a single scan only',
   { root: async () => preparedRoot(await midnight()), path: `/viewer#view=day&date=${SECOND_DATE}` },
-  async (t, { page, complaints, picture }) => {
+  async (t, { page, complaints }) => {
     await page.click('#layers-fold');
     await settled(page);
     t.regex(await noteOf(page, 'storms'), /choose “Scan by scan”/);
@@ -247,7 +242,6 @@ serviceTest(
     await press(page, 'outlooks');
     t.is(await noteOf(page, 'outlooks'), 'This service has never collected outlooks.');
     t.true(((await page.locator('.layer:has(#layer-outlooks)').getAttribute('class')) ?? '').includes('unavailable'));
-    await picture('greyed');
     t.deepEqual(complaints, []);
   },
 );
@@ -296,9 +290,8 @@ for (const [held, screen] of [
   serviceTest(
     `the legend is whole, no control sticks out, and no card lies on another, with the layers folded and unfolded (${held})`,
     { ...screen, is_shared: true },
-    async (t, { page, picture }) => {
+    async (t, { page }) => {
       await settled(page);
-      await picture(`cards-${held.replaceAll(' ', '-')}`);
       const controls = '.card button:not(.fold), .card input, .card label, .card a';
       const cards = '#panel, #open-find, #find .bar, #tools, #layers, #legend, #dock, .maplibregl-ctrl-group';
       const faults = await page.evaluate(
@@ -349,7 +342,6 @@ for (const [held, screen] of [
       }
       await page.click('#layers-fold');
       await settled(page);
-      await picture(`layers-${held.replaceAll(' ', '-')}`);
       const open = ['#panel', '#layers', '#legend', '#dock'];
       const seen = await Promise.all(open.map((id) => page.locator(id).isVisible()));
       t.true(seen[0] && seen[1]);

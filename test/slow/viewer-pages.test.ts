@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import type { Page } from 'playwright-core';
 import { ask, creditsUsed, drawn, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
@@ -31,16 +31,14 @@ for (const colorScheme of ['light', 'dark'] as const)
   serviceTest(
     `the map with its layers and a pinned place open, the account and a guide break no rule of accessibility, ${colorScheme}`,
     { is_shared: true, path: PINNED, colorScheme },
-    async (t, { page, service, complaints, picture }) => {
+    async (t, { page, service, complaints }) => {
       await drawn(page);
       t.true(await page.locator('#pin').isVisible());
       await page.locator('#layers-fold').click();
       await page.locator('#layers-body').waitFor();
-      await picture(`cards-${colorScheme}`);
       t.deepEqual(await violationsOn(page), []);
       await page.goto(`${service.url}/viewer/account`);
       await ready(page);
-      await picture(`account-${colorScheme}`);
       t.deepEqual(await violationsOn(page), []);
       await page.goto(`${service.url}/docs/receive-events`);
       t.deepEqual(await violationsOn(page), []);
@@ -111,39 +109,29 @@ async function look(page: Page, png: Buffer, color: readonly number[]) {
   );
 }
 
-async function savedPicture(t: ExecutionContext, page: Page): Promise<Buffer> {
-  await page.locator('#open-share').click();
-  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#save-picture').click()]);
-  t.regex(download.suggestedFilename(), /^hail-of-[a-z0-9-]+-simulated\.png$/);
-  return readFile(await download.path());
-}
-
 serviceTest(
-  'the view is saved as a picture with its hail, title, time and scale',
+  'the view is saved as a picture with its hail, title, time and scale, and on paper there is that picture alone',
   { is_shared: true, path: '/viewer#view=scan&date=2026-05-02' },
   async (t, { page, complaints }) => {
     await drawn(page);
-    const png = await savedPicture(t, page);
-    const { width, height, seen } = await look(page, png, NICKEL);
+    await page.locator('#open-share').click();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#save-picture').click()]);
+    t.regex(download.suggestedFilename(), /^hail-of-[a-z0-9-]+-simulated\.png$/);
+    const { width, height, seen } = await look(page, await readFile(await download.path()), NICKEL);
     t.is(width, 1280);
     t.true(height > 900, 'the map and what is written under it');
     t.true(seen > 20, 'hail of the scan');
+    const printed = await page.evaluate(() => {
+      dispatchEvent(new Event('beforeprint'));
+      return (document.querySelector('#printed') as HTMLImageElement).src.slice(0, 22);
+    });
+    t.is(printed, 'data:image/png;base64,');
+    await page.emulateMedia({ media: 'print' });
+    t.true(await page.locator('#printed').isVisible());
+    for (const id of ['panel', 'map']) t.false(await page.locator(`#${id}`).isVisible(), id);
     t.deepEqual(complaints, []);
   },
 );
-
-serviceTest('on paper there is the picture of the map and nothing else', { is_shared: true }, async (t, { page }) => {
-  await drawn(page);
-  const shown = await page.evaluate(() => {
-    dispatchEvent(new Event('beforeprint'));
-    return (document.querySelector('#printed') as HTMLImageElement).src.slice(0, 22);
-  });
-  t.is(shown, 'data:image/png;base64,');
-  await page.emulateMedia({ media: 'print' });
-  t.true(await page.locator('#printed').isVisible());
-  t.false(await page.locator('#panel').isVisible());
-  t.false(await page.locator('#map').isVisible());
-});
 
 const MAP = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
 let receiver: Receiver;
@@ -155,7 +143,7 @@ const settings = async (t: Parameters<typeof startReceiver>[0]) => {
 serviceTest(
   'a circle drawn on the map becomes an alert subscription, and its secret is shown once',
   { path: MAP, settings },
-  async (t, { page, complaints, picture, service, key }) => {
+  async (t, { page, complaints, service, key }) => {
     await drawn(page);
     await page.locator('#open-watch').click();
     await page.locator('#watch-circle').click();
@@ -165,7 +153,6 @@ serviceTest(
     t.regex(await said(page, '#watch-words'), /^A circle with a radius of \d+\.\d km\.$/);
     await page.locator('#watch-name').fill('Depot');
     await page.locator('#watch-url').fill(receiver.url);
-    await picture('watch-circle');
     let answer = () => {};
     const held = new Promise<void>((resolve) => {
       answer = resolve;
@@ -181,7 +168,6 @@ serviceTest(
     t.regex(await said(page, '#watch-secret-text'), /^whsec_/);
     await page.keyboard.press('Escape');
     t.true(await page.locator('#watch-secret').isVisible(), 'only the button closes it');
-    await picture('watched');
     type Listed = { subscriptions: Record<string, number | string>[] };
     const { subscriptions } = await ask<Listed>({ service, key }, '/alerts');
     t.is(subscriptions.length, 1);
@@ -220,7 +206,7 @@ const PATH = '/viewer/account';
 serviceTest(
   'the account page shows what calls have cost, day by day and by operation, and saves it as CSV',
   { path: PATH },
-  async (t, { page, complaints, picture, service, key }) => {
+  async (t, { page, complaints, service, key }) => {
     await page.waitForSelector('#account:not([hidden])');
     t.regex(await said(page, '#balance'), /^0 credits used, no monthly limit\. Plan: self-hosted\.$/);
     t.regex(await said(page, '#operations'), /No call was charged in this month/);
@@ -230,7 +216,6 @@ serviceTest(
     for (const path of ['/tiles/scan', '/tiles/scan', '/tiles/daily']) await ask({ service, key }, path);
     await page.reload();
     await page.waitForSelector('#account:not([hidden])');
-    await picture('account');
     t.regex(await said(page, '#balance'), /^8 credits used/);
     const rows = await page.locator('#operations tbody tr').allInnerTexts();
     t.deepEqual(

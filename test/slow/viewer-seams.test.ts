@@ -130,7 +130,7 @@ const HOSTILE = `<img src=x onerror="document.title='owned'"> \u202Eמפעל ש�
 serviceTest(
   'names that the service gives are text on the map and in its cards, however they read',
   { path: SCAN },
-  async (t, { page, complaints, picture }) => {
+  async (t, { page, complaints }) => {
     const subscription = {
       ...{ name: HOSTILE, lat: 35.2, lon: -97.4, radius_km: 30, min_size_mm: 25 },
       ...{ status: 'active', trigger_count: 0, last_triggered_at: null },
@@ -144,7 +144,6 @@ serviceTest(
     await page.waitForTimeout(1500);
     await pressMap(page, [660, 410]);
     t.is(await said(page, `${POPUP} .facts-title`), HOSTILE);
-    await picture('hostile-name');
     t.is(await page.locator('img[src=x]').count(), 0);
     t.not(await page.title(), 'owned');
     const box = await page.locator(POPUP).boundingBox();

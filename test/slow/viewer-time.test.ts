@@ -67,9 +67,8 @@ for (const [clock, root, now, says, outages, both] of [
   serviceTest(
     `at ${clock} UTC the first screen shows the scans and the hail of the last 24 hours, of ${both ? 'both dates' : 'one date, because there is no other'}`,
     { is_shared: true, root, now_ms: at(now) },
-    async (t, { page, complaints, picture }) => {
+    async (t, { page, complaints }) => {
       await page.waitForTimeout(400);
-      await picture(`at-${clock.replace(':', '')}`);
       t.is(await pressed(page, 'recent'), 'true');
       t.regex(await said(page, '#summary'), says);
       t.regex(await said(page, '#outages'), outages);
@@ -115,8 +114,7 @@ serviceTest(
     timezoneId: 'Europe/Berlin',
     path: '/viewer#view=scan&date=2026-05-02',
   },
-  async (t, { page, picture }) => {
-    await picture('local-time');
+  async (t, { page }) => {
     t.regex(await said(page, '#clock-utc'), /^00:0\d UTC$/);
     t.regex(await said(page, '#clock-local'), /^Fri 19:0\d CDT$/);
     t.regex(await said(page, '#clock-own'), /^your clock Sat 02:0\d GMT\+2$/);
@@ -131,7 +129,7 @@ serviceTest(
 serviceTest(
   'the timeline is true to time: scans lie where their time lies, and an outage is a stretch with words',
   { is_shared: true, root: untilNoon, now_ms: at('2T12:00:00') },
-  async (t, { page, picture }) => {
+  async (t, { page }) => {
     await page.click('#view-scan');
     await drawn(page);
     const end = await slider(page);
@@ -145,7 +143,6 @@ serviceTest(
     await page.waitForFunction(() => location.hash.includes('frame=20260502T115000Z'));
     t.is((await slider(page)).value, end.max - 480);
     await drawn(page);
-    await picture('outage');
     t.regex(await said(page, '#outages'), /00:4\d–11:50 UTC$/);
   },
 );
@@ -177,13 +174,12 @@ serviceTest(
 serviceTest(
   'the list of hail days is requested when it is first needed and kept; ‹ skips days without hail, and with shift does not',
   { root: untilNoon, now_ms: at('2T12:00:00') },
-  async (t, { page, picture, complaints, ...visit }) => {
+  async (t, { page, complaints, ...visit }) => {
     const calls = callsOf(page);
     const before = await creditsUsed(visit);
     await page.keyboard.press('c');
     await page.waitForSelector('#hail-days li');
     await page.waitForTimeout(300);
-    await picture('calendar');
     t.is(await said(page, '#month-name'), 'May 2026');
     t.regex(await said(page, '#hail-days-words'), /^2 days with hail of 19 mm or more, 3 May 2025 to 2 May 2026$/);
     t.is(await page.locator('#month-days button:enabled').count(), 2, 'of other days nothing is published');
@@ -242,13 +238,12 @@ for (const [what, hash, says, shown] of [
   serviceTest(
     `a link to ${what} says so in words and shows the nearest`,
     { root: UNTIL_0010, now_ms: at('2T00:10:00'), path: `/viewer${hash}` },
-    async (t, { page, picture, complaints }) => {
+    async (t, { page, complaints }) => {
       await drawn(page);
       await page.waitForSelector('#notice:not([hidden])');
       t.regex(await said(page, '#notice'), says);
       t.regex(page.url(), shown);
       t.false(await page.locator('#panel').evaluate((panel) => panel.classList.contains('empty')));
-      await picture(`link-${what.replaceAll(' ', '-')}`);
       t.deepEqual(complaints, []);
     },
   );
@@ -291,7 +286,7 @@ const LOOK_WITHIN_MS = 25_000;
 const isList = (path: string) => path.startsWith('/v1/tiles/');
 
 browserOnly('a further scan appears by itself, for one charge, and looking for it is free', async (t) => {
-  const { page, complaints, picture, publish, ...visit } = await liveVisit(t, '23:56');
+  const { page, complaints, publish, ...visit } = await liveVisit(t, '23:56');
   t.regex(await said(page, '#age'), /^Newest scan (just now|\d min ago)$/);
   await page.click('#view-scan');
   await drawn(page);
@@ -306,7 +301,6 @@ browserOnly('a further scan appears by itself, for one charge, and looking for i
     timeout: LOOK_WITHIN_MS,
   });
   await drawn(page);
-  await picture('live');
   t.regex(await said(page, '#age'), /^Newest scan [12] min ago$/);
   t.true(page.url().endsWith(place), 'the map stays where it was');
   t.deepEqual(calls.filter(isList), ['/v1/tiles/scan', '/v1/tiles/daily?date=2026-05-01']);
@@ -379,11 +373,10 @@ serviceTest(
 serviceTest(
   'on a phone the calendar fits',
   { is_shared: true, ...PHONE, root: UNTIL_0010, now_ms: at('2T00:10:00') },
-  async (t, { page, picture }) => {
+  async (t, { page }) => {
     await page.tap('#open-calendar');
     await page.waitForSelector('#hail-days li');
     await page.waitForTimeout(300);
-    await picture('phone-calendar');
     await cardsApart(t, page, ['#calendar']);
   },
 );

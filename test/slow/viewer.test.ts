@@ -62,9 +62,8 @@ const COVERED = { x: 535, y: 80, width: 510, height: 450 };
 serviceTest(
   'the last 24 hours open as a whole: hail, legend, caution, time and origin of the data',
   onPlainRoot,
-  async (t, { page, complaints, requests, picture }) => {
+  async (t, { page, complaints, requests }) => {
     await page.waitForTimeout(400);
-    await picture('day');
     t.is(await page.locator('#date').inputValue(), SECOND_DATE);
     t.is(await page.locator('#view-recent').getAttribute('aria-pressed'), 'true');
     t.is(await said(page, '#caution strong'), 'Radar estimate, not a ground measurement');
@@ -105,7 +104,7 @@ serviceTest('observed data carry no badge and name their source', OBSERVED, asyn
 serviceTest(
   'brackets leaf through all dates, the address follows, and a date without data says so',
   onPlainRoot,
-  async (t, { page, requests, picture }) => {
+  async (t, { page, requests }) => {
     await page.keyboard.press('[');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
     await drawn(page);
@@ -115,7 +114,6 @@ serviceTest(
     await page.keyboard.press('[');
     await page.waitForFunction(() => document.getElementById('panel')?.classList.contains('empty'));
     await drawn(page);
-    await picture('empty');
     t.is(await said(page, '#summary'), 'Nothing is published for 30 Apr 2026: no scans, so hail or none is not known.');
     t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
     t.true(await page.locator('#play').isDisabled());
@@ -133,7 +131,7 @@ serviceTest(
   'scans are stepped, scrubbed and played, and are there before they are asked for',
   { ...onPlainRoot, path: SCAN },
   async (t, visit) => {
-    const { page, complaints, requests, picture } = visit;
+    const { page, complaints, requests } = visit;
     const scrubber = page.locator('#scrubber');
     await scrubber.press('Home');
     await drawn(page);
@@ -160,17 +158,16 @@ serviceTest(
     await scrubber.press('End');
     await drawn(page);
     await page.waitForTimeout(400);
-    await picture('scan');
     t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
     t.deepEqual(complaints, []);
   },
 );
 
 serviceTest(
-  'a click on a storm tells its exact size, one beside it the step drawn there or that there is none',
+  'a click on a storm tells its exact size, one beside it the step drawn there, that there is none, or that no radar looked',
   { ...onPlainRoot, path: SCAN },
   async (t, visit) => {
-    const { page, service, picture } = visit;
+    const { page, service } = visit;
     const frames = await framesOf(visit, SECOND_DATE);
     const scan = frames.findLast(({ storms }) => storms.length > 0) as Frame;
     const storm = scan.storms.reduce((a, b) => (b.mm > a.mm ? b : a));
@@ -183,45 +180,39 @@ serviceTest(
     await page.mouse.click(640, 400);
     t.is(await said(page, HEADLINE), `${(storm.mm / 25.4).toFixed(1)} in (${Math.round(storm.mm)} mm)`);
     t.regex(await said(page, CARD), /Probability of severe hail \d+ %/);
-    await picture('storm');
 
     await page.mouse.click(640, 430);
     t.regex(await said(page, HEADLINE), /^(\d+–\d+ mm|\d+ mm or more)$/);
     await page.mouse.click(1000, 200);
     t.is(await said(page, HEADLINE), 'No hail here');
     t.regex(await said(page, CARD), /Radar looked and saw less than 5 mm/);
-  },
-);
 
-serviceTest(
-  'a click where no radar looked says that nothing is known there, and the place is hatched',
-  { ...onPlainRoot, path: `${SCAN}&map=7/37.5/-97.0` },
-  async (t, { page, picture }) => {
     // The world of the tests ends at 36 N: beyond it nothing was looked at.
+    await page.goto('about:blank');
+    await page.goto(`${service.url}${SCAN}&map=7/37.5/-97.0`);
+    await ready(page);
     await page.mouse.click(640, 400);
     t.is(await said(page, HEADLINE), 'No radar coverage here');
     t.regex(await said(page, CARD), /hail or none is not known/);
-    await picture('uncovered');
   },
 );
 
 serviceTest(
   'before anything is published the page says so, without an error, and offers no date',
   { root: (t) => scratch(t) },
-  async (t, { page, complaints, requests, picture }) => {
+  async (t, { page, complaints, requests }) => {
     t.regex(await said(page, '#summary'), /^Nothing is published yet/);
     t.false(await page.locator('#trouble').isVisible());
     t.is(await page.locator('#date').inputValue(), '');
     t.deepEqual(listed(requests), ['GET /v1/tiles/scan']);
     t.deepEqual(complaints, []);
-    await picture('nothing-published');
   },
 );
 
 serviceTest(
   'another date brings its hail into view, and all hail is shown, storms and what no storm holds',
   { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}&map=9/46.0000/-120.0000` },
-  async (t, { page, picture }) => {
+  async (t, { page }) => {
     t.regex(page.url(), /map=9\.00\/46\.0000\/-120\.0000$/, 'an address shows the place it names');
     await page.keyboard.press('[');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
@@ -230,19 +221,7 @@ serviceTest(
     t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
     await page.click('#fit');
     await page.waitForTimeout(1500);
-    await picture('all-hail');
     t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-  },
-);
-
-serviceTest(
-  'enter tells the size at the middle of the map when the map has the focus',
-  onPlainRoot,
-  async (t, { page }) => {
-    await page.locator('#map canvas').focus();
-    await page.keyboard.press('Enter');
-    t.true(await page.locator(HEADLINE).isVisible());
-    t.is(await page.locator(CARD).getByRole('status').count(), 1);
   },
 );
 
@@ -253,76 +232,48 @@ const REFLECTIVITY_NOTE = '#reflectivity-note';
 const ECHO = ['183,218,194', '157,204,180', '131,188,171'];
 
 serviceTest(
-  'reflectivity is switched on under the hail of each scan, with its legend, and the address says so',
+  'reflectivity is switched on under the hail of each scan, in plain or classic colours with their legend, and a link keeps both',
   { ...withReflectivity, path: SCAN },
-  async (t, { page, complaints, requests, picture }) => {
-    const isEcho = () => ECHO.some((color) => seen.has(color));
-    let seen = await colorsOf(page, COVERED);
-    t.false(isEcho());
+  async (t, { page, complaints, requests }) => {
+    const shows = async (...wanted: readonly string[]) => {
+      const seen = await colorsOf(page, COVERED);
+      return wanted.some((color) => seen.has(color));
+    };
+    const legend = page.locator('#reflectivity-legend');
+    t.false(await shows(...ECHO));
     t.false(
       requests.some((line) => line.includes('/tiles/reflectivity/')),
       'off: nothing is fetched',
     );
-    t.false(await page.locator('#reflectivity-legend').isVisible());
+    t.false(await legend.isVisible());
     await page.locator('#reflectivity').check();
     await drawn(page);
     await page.waitForTimeout(400);
-    await picture('reflectivity');
-    seen = await colorsOf(page, COVERED);
-    t.true(isEcho());
-    t.true(seen.has(NICKEL), 'hail lies on top');
-    t.deepEqual(await page.locator('#reflectivity-legend li').allTextContents(), [
-      '20',
-      '',
-      '30',
-      '',
-      '40',
-      '',
-      '50',
-      '',
-      '60',
-      '',
-      '70',
-      '',
-    ]);
+    t.true(await shows(...ECHO));
+    t.true(await shows(NICKEL), 'hail lies on top');
+    t.is((await legend.locator('li').allTextContents()).join(' '), '20  30  40  50  60  70 ');
     t.is(await said(page, REFLECTIVITY_NOTE), 'dBZ, this much or more');
     t.true(page.url().includes('reflectivity=on'));
-    await page.locator('#view-day').click();
-    await drawn(page);
-    t.is(await said(page, REFLECTIVITY_NOTE), 'shown scan by scan');
-    seen = await colorsOf(page, COVERED);
-    t.false(isEcho());
-    t.deepEqual(complaints, []);
-  },
-);
 
-serviceTest(
-  'reflectivity is drawn in the classic colours when they are chosen, with their legend, and a link keeps them',
-  { ...withReflectivity, path: `${SCAN}&reflectivity=on` },
-  async (t, { page, complaints, picture }) => {
     await page.click('#layers-fold');
     await page.click('[data-echo=classic]');
     await page.click('#layers-fold');
     await page.waitForTimeout(900);
-    await picture('classic');
     t.true(page.url().includes('echo=classic'));
-    let seen = await colorsOf(page, COVERED);
-    t.true(CLASSIC_ECHO.some((color) => seen.has(color)));
-    t.false(ECHO.some((color) => seen.has(color)));
-    const legend = page.locator('#reflectivity-legend');
-    t.is(
-      await legend
-        .locator('span')
-        .first()
-        .evaluate((span) => getComputedStyle(span).backgroundColor),
-      'rgb(2, 253, 2)',
-    );
+    t.true(await shows(...CLASSIC_ECHO));
+    t.false(await shows(...ECHO));
+    const first = legend.locator('span').first();
+    t.is(await first.evaluate((span) => getComputedStyle(span).backgroundColor), 'rgb(2, 253, 2)');
     t.regex((await legend.getAttribute('aria-label')) ?? '', /from green at 20 dBZ/);
     await page.reload();
     await ready(page);
     await page.waitForTimeout(900);
-    seen = await colorsOf(page, COVERED);
-    t.true(CLASSIC_ECHO.some((color) => seen.has(color)));
+    t.true(await shows(...CLASSIC_ECHO));
+
+    await page.locator('#view-day').click();
+    await drawn(page);
+    t.is(await said(page, REFLECTIVITY_NOTE), 'shown scan by scan');
+    t.false(await shows(...CLASSIC_ECHO));
     t.deepEqual(complaints, []);
   },
 );
@@ -369,12 +320,11 @@ serviceTest(
   'a key is asked for once, kept in the browser, never part of an address, and the scan of a link is shown once it is given',
   { ...onPlainRoot, has_key: false, path: `/viewer#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z` },
   async (t, visit) => {
-    const { page, requests, service, key, picture } = visit;
+    const { page, requests, service, key } = visit;
     const wanted = (await framesOf(visit, FIRST_DATE))[1]?.scan_id as string;
     await page.goto('about:blank');
     await page.goto(`${service.url}/viewer#view=scan&date=${FIRST_DATE}&frame=${wanted}&map=7.50/35.2000/-97.5000`);
     await ready(page);
-    await picture('no-key');
     t.true(await page.locator('#key-dialog').isVisible());
     t.deepEqual(listed(requests), []);
     t.true(page.url().includes(`frame=${wanted}`), 'the address keeps it while the key is asked for');
@@ -398,12 +348,11 @@ serviceTest(
   'a refusal is told in words, takes the hail away, and can be tried again',
   { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}` },
   async (t, visit) => {
-    const { page, picture } = visit;
+    const { page } = visit;
     await refuse(visit, 'rate_limited', { 'Retry-After': '23' });
     await page.keyboard.press('[');
     await page.waitForSelector('#trouble:not([hidden])');
     await page.waitForTimeout(400);
-    await picture('refused');
     t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
     t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
     await page.unroute(LISTS);
@@ -434,9 +383,8 @@ for (const [held, width, height, map_px] of [
   serviceTest(
     `on a small phone ${held} no card lies on another with reflectivity on, and the hail is between them`,
     { ...withReflectivity, ...PHONE, viewport: { width, height }, path: `${SCAN}&reflectivity=on` },
-    async (t, { page, picture }) => {
+    async (t, { page }) => {
       await page.waitForTimeout(400);
-      await picture(`small-phone-${width}`);
       const [panel, legend] = (await cardsApart(t, page, ['#panel', '#legend', '#dock'])) as [Card, Card];
       const isBeside = panel.right <= legend.x;
       const free = { x: isBeside ? panel.right : 0, y: isBeside ? 0 : panel.bottom, bottom: legend.y };
@@ -447,9 +395,9 @@ for (const [held, width, height, map_px] of [
   );
 
 serviceTest(
-  'everything is reached by the tab key, and dialogs give the focus back',
+  'everything is reached by the tab key, dialogs give the focus back, and enter tells the size at the middle of the map',
   onPlainRoot,
-  async (t, { page, picture }) => {
+  async (t, { page }) => {
     const reached = new Set<string>();
     for (let i = 0; i < 36; i++) {
       await page.keyboard.press('Tab');
@@ -477,9 +425,12 @@ serviceTest(
     await page.keyboard.press('Enter');
     t.true(await page.locator('#help').isVisible());
     await page.waitForTimeout(200);
-    await picture('help');
     await page.keyboard.press('Escape');
     t.false(await page.locator('#help').isVisible());
     t.is(await page.evaluate(() => document.activeElement?.id), 'open-help');
+    await page.locator('#map canvas').focus();
+    await page.keyboard.press('Enter');
+    t.true(await page.locator(HEADLINE).isVisible(), 'enter tells the size at the middle of the map');
+    t.is(await page.locator(CARD).getByRole('status').count(), 1);
   },
 );

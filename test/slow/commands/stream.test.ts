@@ -1,6 +1,4 @@
 import fs from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
@@ -10,8 +8,10 @@ import { layout } from '../../../schemas/layout.ts';
 import { scanTime } from '../../../schemas/time.ts';
 import { startBucket } from '../../support/data/bucket-server.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
+import { startWebServer } from '../../support/data/web-server.ts';
 import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../../support/data/world.ts';
 import { type CommandSettings, ended, faultsOf, start } from '../../support/kill/killed.ts';
+import { until } from '../../support/until.ts';
 
 const FULL_DISK = fileURLToPath(new URL('../../support/kill/full-disk.ts', import.meta.url));
 const CLOCK = fileURLToPath(new URL('../../support/kill/clock.ts', import.meta.url));
@@ -338,23 +338,9 @@ test('finishes the dates of an earlier run, whatever arrives', async (t) => {
 });
 
 test('ends at once on SIGTERM while every feed hangs: some servers say nothing, some stop in the middle of an answer', async (t) => {
-  const asked: string[] = [];
-  let allAsked: () => void = () => {};
-  const hanging = new Promise<void>((resolve) => {
-    allAsked = resolve;
-  });
-  const server = createServer(({ url = '' }, response) => {
-    asked.push(url);
+  const { url, asked } = await startWebServer(t, {}, (_, response) => {
     if (asked.length % 2 === 0) response.writeHead(200, { 'content-length': 1000 }).write('{"@graph":');
-    // Two report lists, storm reports, warnings, two lists of texts, four layers at once, the index of a model hour.
-    if (asked.length === 11) allAsked();
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const environment = { HAIL_SPC_URL: url, HAIL_LSR_URL: url, HAIL_NWS_URL: url, HAIL_MODEL_URL: url };
   const scans = await evening();
   const [root, from] = [await scratch(t), await scratch(t, 'from')];
@@ -363,7 +349,8 @@ test('ends at once on SIGTERM while every feed hangs: some servers say nothing, 
   const stream = follow(t, root, ['--from', from, '--feeds', feeds], { environment });
   // Scans do not wait for feeds.
   await stream.event('Stream:Publish:Done');
-  await hanging;
+  // Two report lists, storm reports, warnings, two lists of texts, four layers at once, the index of a model hour.
+  await until(() => asked.length === 11);
   const end = await stream.stop();
   t.is(end.code, 0, end.stderr);
   t.is(stream.events.at(-1)?.msg, 'Stream:Stop');

@@ -1,14 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
-import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { readOutlookGeoJson } from '../../../pipeline/read/outlooks.ts';
 import { checkPolygon } from '../../../pipeline/read/polygon.ts';
 import { readDiscussion, readWatch } from '../../../pipeline/read/watches.ts';
 import type { MultiPolygon } from '../../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt, polygonToWkt } from '../../../schemas/geo/wkt.ts';
-import { askShapely, type ShapelyQuestion } from '../../support/data/shapely.ts';
-import { hasSharedData, sharedData } from '../../support/data/shared-data.ts';
+import { askShapely, type ShapelyQuestion, shapelyTest } from '../../support/data/shapely.ts';
+import { sharedData } from '../../support/data/shared-data.ts';
 
 const NOW = Date.parse('2026-11-22T00:00:00Z');
 /** When the watches with outlines were received; their texts have no month and year. */
@@ -16,13 +15,6 @@ const SAW_RECEIVED: Readonly<Record<string, number>> = {
   'SAW3.txt': Date.parse('2021-07-10T03:30:00Z'),
   'SAW9_PDS.txt': Date.parse('2021-07-29T00:16:00Z'),
 };
-const hasShapely = askShapely([]) !== null;
-
-/** Registers a test that needs real files and shapely; where one is absent it shows as skipped, with the reason in its title. */
-function oracleTest(title: string, body: (t: ExecutionContext) => void): void {
-  if (hasSharedData && hasShapely) test(title, body);
-  else test.skip(`${title} (needs ${hasSharedData ? 'python3-shapely' : '../shared/data'}, which is absent)`, body);
-}
 
 interface Shape {
   readonly name: string;
@@ -76,7 +68,7 @@ function holds(polygons: MultiPolygon, place: readonly number[]): boolean {
   return booleanPointInPolygon([...place], { type: 'MultiPolygon', coordinates: polygons });
 }
 
-oracleTest('shapely finds every polygon of the real files valid, and the same places inside', (t) => {
+shapelyTest('shapely finds every polygon of the real files valid, and the same places inside', (t) => {
   const shapes = realShapes();
   t.true(shapes.length > 50, `${shapes.length} polygons`);
   const questions = shapes.map(({ wkt }) => ({ wkt, places: placesOver(multiPolygonFromWkt(wkt)) }));
@@ -93,7 +85,7 @@ oracleTest('shapely finds every polygon of the real files valid, and the same pl
   }
 });
 
-oracleTest('of the rings of the alerts shapely calls those valid that our check accepts', (t) => {
+shapelyTest('of the rings of the alerts shapely calls those valid that our check accepts', (t) => {
   const rings = list('warnings', 'alerts').flatMap((name) => {
     const { features } = JSON.parse(read('warnings', 'alerts', name).toString()) as {
       features: { geometry: { coordinates: MultiPolygon[number] } | null }[];
@@ -112,7 +104,7 @@ for (const [grid, span] of [
   ['fine', 384],
   ['coarse', 6],
 ] as const)
-  oracleTest(`of random rings on a ${grid} grid our check accepts those that shapely calls valid`, (t) => {
+  shapelyTest(`of random rings on a ${grid} grid our check accepts those that shapely calls valid`, (t) => {
     // Steps are binary fractions, so that what lies on one line does so exactly.
     const degrees = (least: number) => fc.integer({ min: 0, max: span }).map((step) => least + (3 * step) / span);
     const rings = fc

@@ -9,15 +9,7 @@ import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../su
 import { packedAnew, published, without } from '../../support/data/published-scans.ts';
 import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
 import { publishBlockage, RING_OF_KTLX } from '../../support/data/terrain.ts';
-import {
-  altered,
-  asObserved,
-  filesOf,
-  ingest,
-  MONTH_LATER_MS,
-  onRoot,
-  scratch,
-} from '../../support/data/world.ts';
+import { altered, asObserved, filesOf, ingest, MONTH_LATER_MS, onRoot, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 test('with a terrain model too the content does not depend on how the input is cut', async (t) => {

@@ -1,6 +1,4 @@
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Usage } from '../../../schemas/resources/usage.ts';
@@ -14,7 +12,6 @@ const DESKTOP = { viewport: { width: 1280, height: 800 } };
 export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 
 const hasBrowser = existsSync(CHROMIUM);
-const pictures = mkdtempSync(join(tmpdir(), 'hail-viewer-'));
 let opened: Promise<Browser> | undefined;
 
 /** Chromium, started once for the tests of a file. */
@@ -24,8 +21,7 @@ function browser(): Promise<Browser> {
 }
 
 if (hasBrowser)
-  test.after.always('the browser is closed', async (t) => {
-    t.log(`screenshots in ${pictures}`);
+  test.after.always('the browser is closed', async () => {
     await (await opened)?.close();
     for (const service of shared.values()) await (await service).end('SIGKILL');
   });
@@ -37,8 +33,6 @@ export interface Tab {
   readonly complaints: string[];
   /** Every request of the page to the host of its address so far: method, path with query, and Range. */
   readonly requests: string[];
-  /** Keeps a screenshot under this name in a folder that the log of the tests names. */
-  picture(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -78,7 +72,6 @@ export async function openTab(address: string, { key, ...screen }: TabOptions): 
     page,
     complaints,
     requests,
-    picture: async (name) => void (await page.screenshot({ path: join(pictures, `${name}.png`) })),
     close: () => context.close(),
   };
 }

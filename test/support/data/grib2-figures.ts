@@ -28,7 +28,12 @@ interface ValueFigures {
   readonly positive: number;
   readonly negative: number;
   readonly sum: number;
-  readonly max_at: { readonly row: number; readonly col: number; readonly value: number; readonly pixels_with_max: number };
+  readonly max_at: {
+    readonly row: number;
+    readonly col: number;
+    readonly value: number;
+    readonly pixels_with_max: number;
+  };
   readonly count_ge: Readonly<Record<string, number>>;
 }
 
@@ -87,7 +92,9 @@ export function fieldsOf(...path: string[]): Field[] {
 
 /** How often each value occurs, in units of 10^-D, which all MRMS values are whole multiples of. */
 function countValues({ packed, reference }: Decoded): Map<number, number> {
-  const tally = new Uint32Array(packed.reduce((most, x) => Math.max(most, x), 0) + 1);
+  let largest = 0;
+  for (const x of packed) largest = Math.max(largest, x);
+  const tally = new Uint32Array(largest + 1);
   for (const x of packed) tally[x] = tally[x] + 1;
   return new Map(Array.from(tally, (count, x) => [reference + x, count] as const).filter(([, count]) => count > 0));
 }

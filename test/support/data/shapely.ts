@@ -1,4 +1,6 @@
+import test, { type ExecutionContext } from 'ava';
 import { askPython } from './ask-python.ts';
+import { hasSharedData } from './shared-folder.ts';
 
 /** What shapely says of one geometry. */
 interface ShapelyAnswer {
@@ -35,4 +37,10 @@ print(json.dumps(answers))
 /** Answers of shapely, one for each question, or null where Python or shapely is not installed. */
 export function askShapely(questions: readonly ShapelyQuestion[]): ShapelyAnswer[] | null {
   return askPython(PROGRAM, JSON.stringify(questions)) as ShapelyAnswer[] | null;
+}
+
+/** Registers a test on real files that shapely judges, too; where one is absent it shows as skipped, with the reason in its title. */
+export function shapelyTest(title: string, body: (t: ExecutionContext) => void | Promise<void>): void {
+  if (hasSharedData && askShapely([]) !== null) test(title, body);
+  else test.skip(`${title} (needs ${hasSharedData ? 'python3-shapely' : '../shared/data'}, which is absent)`, body);
 }

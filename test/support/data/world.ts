@@ -71,14 +71,14 @@ interface World {
 }
 
 /** The evening over a window, around the midnight between two dates; simulated once for all test processes. */
-export function worldOver(window: Window, [first, second]: readonly [string, string] = DATES): World {
+export function worldOver(window: Window): World {
   let evening: Promise<RawScan[]> | undefined;
   const rawScans = () => {
-    evening ??= readEvening(window, first, second);
+    evening ??= readEvening(window);
     return evening;
   };
   const scansBetween = async (from: string, to: string) => {
-    const at = (clock: string) => Date.parse(`${clock.startsWith('23') ? first : second}T${clock}:00Z`);
+    const at = (clock: string) => Date.parse(`${DATES[clock.startsWith('23') ? 0 : 1]}T${clock}:00Z`);
     return (await rawScans()).filter(({ time_ms }) => time_ms >= at(from) && time_ms < at(to));
   };
   return { rawScans, scansBetween, midnight: () => scansBetween('23:48', '00:12') };
@@ -86,9 +86,9 @@ export function worldOver(window: Window, [first, second]: readonly [string, str
 
 export const { rawScans, scansBetween, midnight } = worldOver(WINDOW);
 
-async function readEvening(window: Window, first: string, second: string): Promise<RawScan[]> {
-  const name = `evening-${first}-${Object.values(window).join('-')}`;
-  const span = { from_ms: Date.parse(`${first}T23:20:00Z`), to_ms: Date.parse(`${second}T00:50:00Z`) };
+async function readEvening(window: Window): Promise<RawScan[]> {
+  const name = `evening-${Object.values(window).join('-')}`;
+  const span = { from_ms: Date.parse(`${DATES[0]}T23:20:00Z`), to_ms: Date.parse(`${DATES[1]}T00:50:00Z`) };
   const { files } = await listFolder(ownCopy(await prepared(name, (out) => simulate(window, { ...span, out }))));
   const byTime = Map.groupBy(files, (file) => file.time_ms);
   return planScans(files).scans.map(({ scan_id, scan_time, mesh }) => ({

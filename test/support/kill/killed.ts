@@ -23,7 +23,6 @@ export interface CommandSettings {
   readonly environment?: Readonly<Record<string, string>>;
   /** Arguments for Node itself. */
   readonly node?: readonly string[];
-  readonly cwd?: string;
 }
 
 /** The environment of a command on a data root, with a fixed data clock. */
@@ -42,7 +41,6 @@ export function start(root: string, args: readonly string[], settings: CommandSe
   return spawn(process.execPath, [...(settings.node ?? []), MAIN, ...args], {
     env: environmentOf(root, settings),
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...(settings.cwd === undefined ? {} : { cwd: settings.cwd }),
   });
 }
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What becomes of a COMMIT on its way to the server. */
 type Fate =
@@ -25,8 +24,6 @@ export interface PostgresProxy {
   commits_seen: number;
   /** True: nothing passes, on connections that are open and on new ones; false: it does again. */
   silent: boolean;
-  /** How much later everything arrives, each way, milliseconds. */
-  delay_ms: number;
   /** Cuts what was silent, as a firewall that has forgotten its connections. */
   readonly cut: () => void;
   readonly close: () => Promise<void>;
@@ -39,7 +36,6 @@ const COMMIT = Buffer.from('Q\0\0\0\u000bcommit\0', 'latin1');
 export async function startProxy(server_url: string): Promise<PostgresProxy> {
   const target = new URL(server_url);
   const sockets = new Set<Socket>();
-  let silent = false;
 
   const cut = () => {
     for (const socket of sockets) socket.destroy();
@@ -57,25 +53,23 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
     client.once('close', () => upstream.destroy());
     upstream.once('close', () => client.destroy());
     let lost: Fate = 'passes';
-    const send = later(upstream, () => proxy.delay_ms);
-    const answer = later(client, () => proxy.delay_ms);
     client.on('data', (bytes) => {
-      if (silent) return;
+      if (proxy.silent) return;
       const isCommit = bytes.includes(COMMIT);
       const fate = isCommit ? proxy.commits : 'passes';
       if (isCommit) proxy.commits_seen += 1;
       if (fate === 'cut before') client.destroy();
-      else if (fate === 'silent before') silent = true;
+      else if (fate === 'silent before') proxy.silent = true;
       else {
         lost = fate;
-        send(bytes);
+        upstream.write(bytes);
       }
     });
     upstream.on('data', (bytes) => {
-      if (silent) return;
-      if (lost === 'passes') answer(bytes);
+      if (proxy.silent) return;
+      if (lost === 'passes') client.write(bytes);
       else if (lost === 'cut after') client.destroy();
-      else silent = true;
+      else proxy.silent = true;
     });
   });
   server.listen(0, '127.0.0.1');
@@ -87,13 +81,7 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
     url: url.href,
     commits: 'passes',
     commits_seen: 0,
-    delay_ms: 0,
-    get silent() {
-      return silent;
-    },
-    set silent(value) {
-      silent = value;
-    },
+    silent: false,
     cut,
     close: async () => {
       cut();
@@ -102,22 +90,4 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
     },
   };
   return proxy;
-}
-
-/** Writes to a socket in order, each piece after the delay that holds when it comes. */
-function later(socket: Socket, delay_ms: () => number): (bytes: Buffer) => void {
-  let turn: Promise<void> | null = null;
-  return (bytes) => {
-    const due_ms = performance.now() + delay_ms();
-    if (turn === null && delay_ms() === 0) {
-      socket.write(bytes);
-      return;
-    }
-    const mine: Promise<void> = (turn ?? Promise.resolve()).then(async () => {
-      await sleep(Math.max(0, due_ms - performance.now()));
-      socket.write(bytes);
-      if (turn === mine) turn = null;
-    });
-    turn = mine;
-  };
 }

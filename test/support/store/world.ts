@@ -133,3 +133,15 @@ export async function usedBy(records: Records, { caller }: Tenant, period = '202
     .executeTakeFirst();
   return row?.used ?? 0;
 }
+
+/** Registers tests that begin with the records open and one business in them. */
+export function withTenant(test: Register) {
+  return (
+    title: string,
+    body: (t: ExecutionContext, world: World, records: Records, tenant: Tenant) => Promise<void>,
+  ): void =>
+    test(title, async (t, world) => {
+      const records = await world.open();
+      await body(t, world, records, await makeTenant(records, world, 'acme'));
+    });
+}

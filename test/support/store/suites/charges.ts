@@ -3,15 +3,14 @@ import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
 import { adjustUsage, readUsage, refundRequest } from '../../../../api/billing/usage.ts';
 import { verifyLedger } from '../../../../api/billing/verify.ts';
 import { newId } from '../../../../schemas/ids.ts';
-import { chargeOf, makeTenant, type Register, usedBy } from '../world.ts';
+import { chargeOf, makeTenant, type Register, usedBy, withTenant } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
 
 /** Credits: exact, never over the cap, the same in every sum. */
 export function chargesSuite(test: Register): void {
-  test('a charge counts in used, ledger, daily and operations alike', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+  const tenantTest = withTenant(test);
+  tenantTest('a charge counts in used, ledger, daily and operations alike', async (t, world, records, tenant) => {
     t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
     t.is(await records.charge({ ...chargeOf(tenant, 24, world, 'hail.current.batch'), count: 3 }), 'charged');
     world.now_ms += 24 * 3_600_000;
@@ -63,21 +62,20 @@ export function chargesSuite(test: Register): void {
     t.is(await usedBy(records, large), 60);
   });
 
-  test('five hundred charges of one turn are all written, each once', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+  tenantTest('five hundred charges of one turn are all written, each once', async (t, world, records, tenant) => {
     await Promise.all(Array.from({ length: 500 }, () => records.charge(chargeOf(tenant, 3, world))));
     const { rows, credits, faults } = await verifyLedger(records.reader);
     t.deepEqual([rows, credits, faults], [500, 1500, []]);
   });
-  test('a new cap is in force for the next charge, without the key being read again', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
-    const business = { id: tenant.caller.business_id, name: tenant.name };
-    await records.transaction((rows) => setPlan(rows, business, { ...SELF_HOSTED, spend_cap: 20 }, world.now_ms));
-    t.is(await records.charge(chargeOf(tenant, 15, world)), 'over_cap');
-  });
+  tenantTest(
+    'a new cap is in force for the next charge, without the key being read again',
+    async (t, world, records, tenant) => {
+      t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
+      const business = { id: tenant.caller.business_id, name: tenant.name };
+      await records.transaction((rows) => setPlan(rows, business, { ...SELF_HOSTED, spend_cap: 20 }, world.now_ms));
+      t.is(await records.charge(chargeOf(tenant, 15, world)), 'over_cap');
+    },
+  );
 
   test('a new month begins at zero, at midnight UTC of the data clock', async (t, world) => {
     const records = await world.open();
@@ -109,9 +107,7 @@ export function chargesSuite(test: Register): void {
     t.is(await usedBy(records, tenant), 0);
   });
 
-  test('a write that throws is charged nothing, and throws what it threw', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+  tenantTest('a write that throws is charged nothing, and throws what it threw', async (t, world, records, tenant) => {
     const refusal = new Error('refused');
     const error = await t.throwsAsync(
       records.write(tenant.caller.business_id, chargeOf(tenant, 10, world), null, world.now_ms, async ({ rows }) => {
@@ -124,9 +120,7 @@ export function chargesSuite(test: Register): void {
     t.is(await usedBy(records, tenant), 0);
   });
 
-  test('charges go on while a write waits for nothing but its turn', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+  tenantTest('charges go on while a write waits for nothing but its turn', async (t, world, records, tenant) => {
     const { business_id } = tenant.caller;
     const writes = Array.from({ length: 8 }, (_, k) =>
       records.write(business_id, chargeOf(tenant, 10, world, 'write'), null, world.now_ms, async ({ rows }) => {
@@ -165,43 +159,44 @@ export function chargesSuite(test: Register): void {
     t.deepEqual([rows, faults], [4, []]);
   });
 
-  test('the charge of a request is given back once by its id, as a line of its own', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    const { business_id } = tenant.caller;
-    const request_id = newId('request', world.now_ms);
-    await records.charge({ ...chargeOf(tenant, 15, world), request_id });
-    const refund = (id: string) => records.transaction((rows) => refundRequest(rows, id, 'answer lost', world.now_ms));
-    t.deepEqual(await refund(request_id), { credits: 15, business_id });
-    t.is(await refund(request_id), 'refunded before');
-    t.is(await refund(newId('request', world.now_ms)), 'unknown');
-    t.is(await usedBy(records, tenant), 0);
-    const { rows, faults } = await verifyLedger(records.reader);
-    t.deepEqual([rows, faults], [2, []]);
-  });
+  tenantTest(
+    'the charge of a request is given back once by its id, as a line of its own',
+    async (t, world, records, tenant) => {
+      const { business_id } = tenant.caller;
+      const request_id = newId('request', world.now_ms);
+      await records.charge({ ...chargeOf(tenant, 15, world), request_id });
+      const refund = (id: string) =>
+        records.transaction((rows) => refundRequest(rows, id, 'answer lost', world.now_ms));
+      t.deepEqual(await refund(request_id), { credits: 15, business_id });
+      t.is(await refund(request_id), 'refunded before');
+      t.is(await refund(newId('request', world.now_ms)), 'unknown');
+      t.is(await usedBy(records, tenant), 0);
+      const { rows, faults } = await verifyLedger(records.reader);
+      t.deepEqual([rows, faults], [2, []]);
+    },
+  );
 
-  test('the check of the ledger names a month and a sum that somebody changed', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    const { business_id, key_id } = tenant.caller;
-    await records.charge(chargeOf(tenant, 15, world));
-    await records.transaction((rows) => rows.updateTable('periods').set({ used: 14 }).execute());
-    await records.transaction((rows) => rows.deleteFrom('usage').execute());
-    t.deepEqual((await verifyLedger(records.reader)).faults, [
-      { business_id, subject: '2026-05', what: 'used', ledger_credits: 15, found_credits: 14 },
-      {
-        business_id,
-        subject: `2026-05-20 ${key_id} hail.current`,
-        what: 'usage',
-        ledger_credits: 15,
-        found_credits: 0,
-      },
-    ]);
-  });
+  tenantTest(
+    'the check of the ledger names a month and a sum that somebody changed',
+    async (t, world, records, tenant) => {
+      const { business_id, key_id } = tenant.caller;
+      await records.charge(chargeOf(tenant, 15, world));
+      await records.transaction((rows) => rows.updateTable('periods').set({ used: 14 }).execute());
+      await records.transaction((rows) => rows.deleteFrom('usage').execute());
+      t.deepEqual((await verifyLedger(records.reader)).faults, [
+        { business_id, subject: '2026-05', what: 'used', ledger_credits: 15, found_credits: 14 },
+        {
+          business_id,
+          subject: `2026-05-20 ${key_id} hail.current`,
+          what: 'usage',
+          ledger_credits: 15,
+          found_credits: 0,
+        },
+      ]);
+    },
+  );
 
-  test('free requests count in the total of their key, and cost nothing', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+  tenantTest('free requests count in the total of their key, and cost nothing', async (t, world, records, tenant) => {
     const { business_id, key_id } = tenant.caller;
     for (let k = 0; k < 3; k++) records.countRequest(key_id, world.now_ms);
     await records.charge(chargeOf(tenant, 15, world));
@@ -211,9 +206,7 @@ export function chargesSuite(test: Register): void {
     t.deepEqual([usage.total_requests, usage.used, usage.keys[0]?.last_used_at], [4, 15, '2026-05-20T12:00:00.000Z']);
   });
 
-  test('a month to come has no days, and one without charges is all zeros', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+  tenantTest('a month to come has no days, and one without charges is all zeros', async (t, world, records, tenant) => {
     const month = (period: string) => readUsage(records.reader, tenant.caller.business_id, period, world.now_ms);
     t.deepEqual((await month('2026-06')).daily, []);
     const april = await month('2026-04');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AnsweredBefore, type KeyedCall, REPLAY_WINDOW_MS, sweepAnswers } from '../../../../api/billing/idempotency.ts';
 import type { Records } from '../../../../api/billing/records.ts';
-import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
+import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, withTenant } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{"accepted":1}' };
 const REFUSAL = { status: 400, type: 'application/json', body: '{"error":"bad_request"}' };
@@ -18,22 +18,24 @@ function call({ caller }: Tenant, changes: Partial<KeyedCall> = {}): KeyedCall {
 
 /** Idempotency keys: one original, then replays. */
 export function idempotencySuite(test: Register): void {
+  const tenantTest = withTenant(test);
   /** Writes once under the key of a call, for 10 credits. */
   const write = (records: Records, tenant: Tenant, world: World, under = call(tenant)) =>
     records.write(under.business_id, chargeOf(tenant, 10, world), under, world.now_ms, async () => ANSWER);
 
-  test('the answer is stored with the rows and the charge, for its key alone', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    const other = await makeTenant(records, world, 'other');
-    t.is(await records.answerOf(call(tenant)), null);
-    await write(records, tenant, world);
-    t.deepEqual(await (await world.open()).answerOf(call(tenant)), ANSWER);
-    t.is(await records.answerOf(call(tenant, { fingerprint: 'second body' })), 'other_request');
-    t.is(await records.answerOf(call(tenant, { route: 'POST /v1/exports' })), null);
-    t.is(await records.answerOf(call(other)), null);
-    t.is(await usedBy(records, tenant), 10);
-  });
+  tenantTest(
+    'the answer is stored with the rows and the charge, for its key alone',
+    async (t, world, records, tenant) => {
+      const other = await makeTenant(records, world, 'other');
+      t.is(await records.answerOf(call(tenant)), null);
+      await write(records, tenant, world);
+      t.deepEqual(await (await world.open()).answerOf(call(tenant)), ANSWER);
+      t.is(await records.answerOf(call(tenant, { fingerprint: 'second body' })), 'other_request');
+      t.is(await records.answerOf(call(tenant, { route: 'POST /v1/exports' })), null);
+      t.is(await records.answerOf(call(other)), null);
+      t.is(await usedBy(records, tenant), 10);
+    },
+  );
 
   test('of parallel writes under one key in two services one is made and charged', async (t, world) => {
     const servers = [await world.open(), await world.open()] as const;
@@ -46,9 +48,7 @@ export function idempotencySuite(test: Register): void {
     t.is(await usedBy(servers[0], tenant), 10);
   });
 
-  test('a clock that is years ahead runs no request a second time', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+  tenantTest('a clock that is years ahead runs no request a second time', async (t, world, records, tenant) => {
     await write(records, tenant, world);
     const clock = { trusted_ms: world.now_ms, passed_ms: 0, wall_ms: world.now_ms, marks: {} };
     const row = {
@@ -63,26 +63,28 @@ export function idempotencySuite(test: Register): void {
     t.is(await records.answerOf(call(tenant)), null);
   });
 
-  test('an idempotency key is stored as its digest alone, for a client may have put a secret there', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    await write(records, tenant, world, call(tenant, { key: tenant.key }));
-    const rows = await records.reader.selectFrom('idempotency').selectAll().execute();
-    t.is(rows.length, 1);
-    t.false(JSON.stringify(rows).includes(tenant.key));
-    t.is(rows[0]?.key, createHash('sha256').update(tenant.key).digest('hex'));
-  });
+  tenantTest(
+    'an idempotency key is stored as its digest alone, for a client may have put a secret there',
+    async (t, world, records, tenant) => {
+      await write(records, tenant, world, call(tenant, { key: tenant.key }));
+      const rows = await records.reader.selectFrom('idempotency').selectAll().execute();
+      t.is(rows.length, 1);
+      t.false(JSON.stringify(rows).includes(tenant.key));
+      t.is(rows[0]?.key, createHash('sha256').update(tenant.key).digest('hex'));
+    },
+  );
 
-  test('a refusal is replayed for the same body, gives way to another one, and never replaces a success', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    const second = call(tenant, { fingerprint: 'second body' });
-    await records.keepRefusal(call(tenant), REFUSAL);
-    t.deepEqual(await records.answerOf(call(tenant)), REFUSAL);
-    await write(records, tenant, world, second);
-    await records.keepRefusal(second, REFUSAL);
-    t.deepEqual(await records.answerOf(second), ANSWER);
-  });
+  tenantTest(
+    'a refusal is replayed for the same body, gives way to another one, and never replaces a success',
+    async (t, world, records, tenant) => {
+      const second = call(tenant, { fingerprint: 'second body' });
+      await records.keepRefusal(call(tenant), REFUSAL);
+      t.deepEqual(await records.answerOf(call(tenant)), REFUSAL);
+      await write(records, tenant, world, second);
+      await records.keepRefusal(second, REFUSAL);
+      t.deepEqual(await records.answerOf(second), ANSWER);
+    },
+  );
 
   test('a write over the cap leaves its key free', async (t, world) => {
     const records = await world.open();
@@ -91,9 +93,7 @@ export function idempotencySuite(test: Register): void {
     t.is(await records.answerOf(call(tenant)), null);
   });
 
-  test('after 24 hours a key is new again, and its answer is wiped', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+  tenantTest('after 24 hours a key is new again, and its answer is wiped', async (t, world, records, tenant) => {
     await write(records, tenant, world);
     const sweep = () => records.transaction((rows) => sweepAnswers(rows, world.now_ms, 100));
     world.now_ms += REPLAY_WINDOW_MS - 1;

@@ -2,7 +2,7 @@ import type { Records } from '../../../../api/billing/records.ts';
 import { verifyLedger } from '../../../../api/billing/verify.ts';
 import { acceptJob, beginJob, failJob, findServedJob, finishJob } from '../../../../api/jobs/rows.ts';
 import { wholeSeconds } from '../../../../schemas/time.ts';
-import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
+import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, withTenant } from '../world.ts';
 
 const ROUNDS = 8;
 const RESULT = {
@@ -33,6 +33,7 @@ async function accept(records: Records, tenant: Tenant, world: World): Promise<s
 
 /** Jobs end once, whoever ends them. */
 export function jobsSuite(test: Register): void {
+  const tenantTest = withTenant(test);
   test('a job that is ended by two processes at once ends once, done or failed, and a failure is given back once', async (t, world) => {
     const all = [await world.open(), await world.open()] as const;
     const [records] = all;
@@ -82,35 +83,37 @@ export function jobsSuite(test: Register): void {
     t.deepEqual([faults, rows], [[], 2 * ROUNDS]);
   });
 
-  test('up to when the data of a job go is kept to the second with its file, and is nothing where nobody knows', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    for (const data_as_of_ms of [Date.parse('2026-05-01T23:58:40Z'), null]) {
-      const id = await accept(records, tenant, world);
-      const result = { ...RESULT, data_as_of_ms };
-      t.true(await records.transaction((rows) => finishJob(rows, id, result, world.now_ms)));
-      const done = await findServedJob(records.reader, id, world.now_ms);
-      t.is(wholeSeconds(done?.data_as_of ?? null), data_as_of_ms === null ? null : '2026-05-01T23:58:40Z');
-    }
-  });
+  tenantTest(
+    'up to when the data of a job go is kept to the second with its file, and is nothing where nobody knows',
+    async (t, world, records, tenant) => {
+      for (const data_as_of_ms of [Date.parse('2026-05-01T23:58:40Z'), null]) {
+        const id = await accept(records, tenant, world);
+        const result = { ...RESULT, data_as_of_ms };
+        t.true(await records.transaction((rows) => finishJob(rows, id, result, world.now_ms)));
+        const done = await findServedJob(records.reader, id, world.now_ms);
+        t.is(wholeSeconds(done?.data_as_of ?? null), data_as_of_ms === null ? null : '2026-05-01T23:58:40Z');
+      }
+    },
+  );
 
-  test('a refund has a line and an operation of its own, on the day of its charge, and is nobody’s call', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    const id = await accept(records, tenant, world);
-    const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
-    if (job === null) throw new Error('a new job is not pending');
-    await records.transaction((rows) => failJob(rows, job, 'it failed', world.now_ms + 40 * 86_400_000));
-    const usage = await records.reader.selectFrom('usage').selectAll().orderBy('operation').execute();
-    t.deepEqual(
-      usage.map(({ day, operation, calls, count, credits }) => [day, operation, calls, count, credits]),
-      [
-        ['2026-05-20', 'verify.report.create', 1, 1, 100],
-        ['2026-05-20', 'verify.report.create.refund', 0, 1, -100],
-      ],
-    );
-    t.deepEqual((await verifyLedger(records.reader)).faults, []);
-  });
+  tenantTest(
+    'a refund has a line and an operation of its own, on the day of its charge, and is nobody’s call',
+    async (t, world, records, tenant) => {
+      const id = await accept(records, tenant, world);
+      const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
+      if (job === null) throw new Error('a new job is not pending');
+      await records.transaction((rows) => failJob(rows, job, 'it failed', world.now_ms + 40 * 86_400_000));
+      const usage = await records.reader.selectFrom('usage').selectAll().orderBy('operation').execute();
+      t.deepEqual(
+        usage.map(({ day, operation, calls, count, credits }) => [day, operation, calls, count, credits]),
+        [
+          ['2026-05-20', 'verify.report.create', 1, 1, 100],
+          ['2026-05-20', 'verify.report.create.refund', 0, 1, -100],
+        ],
+      );
+      t.deepEqual((await verifyLedger(records.reader)).faults, []);
+    },
+  );
 
   test('a business has no more pending jobs than it may, however many it asks for at once', async (t, world) => {
     const all = [await world.open(), await world.open()] as const;

@@ -3,7 +3,7 @@ import { refundVisibly } from '../../../../api/billing/ledger.ts';
 import type { Records } from '../../../../api/billing/records.ts';
 import { readUsage } from '../../../../api/billing/usage.ts';
 import { verifyLedger } from '../../../../api/billing/verify.ts';
-import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
+import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, withTenant } from '../world.ts';
 
 async function rowOf(records: Records, { caller }: Tenant) {
   const row = await findKey(records.reader, caller.key_id);
@@ -44,6 +44,7 @@ async function race(processes: readonly Records[], world: World, tenants: readon
 
 /** Caps of single keys, beside that of their business. */
 export function keyCapsSuite(test: Register): void {
+  const tenantTest = withTenant(test);
   test('of parallel calls with several keys each gets exactly what fits under its cap, in two processes', async (t, world) => {
     const records = await world.open();
     const first = await makeTenant(records, world, 'acme');
@@ -75,24 +76,25 @@ export function keyCapsSuite(test: Register): void {
     t.deepEqual((await verifyLedger(records.reader)).faults, []);
   });
 
-  test('a cap that is set in the middle of a month counts what the key has used in it', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    await records.charge(chargeOf(tenant, 40, world));
-    world.now_ms += 24 * 3_600_000;
-    t.true(await limit(records, world, tenant, 50));
-    t.false(await limit(records, world, tenant, 50));
-    t.is(await records.charge(chargeOf(tenant, 11, world)), 'over_key_cap');
-    t.is(await records.charge(chargeOf(tenant, 10, world)), 'charged');
-    await limit(records, world, tenant, null);
-    t.is(await records.charge(chargeOf(tenant, 5, world)), 'charged');
-    await limit(records, world, tenant, 60);
-    t.is(await records.charge(chargeOf(tenant, 6, world)), 'over_key_cap');
-    t.is(await records.charge(chargeOf(tenant, 5, world)), 'charged');
-    world.now_ms = Date.parse('2026-06-01T00:00:00Z');
-    t.is(await records.charge(chargeOf(tenant, 60, world)), 'charged');
-    t.deepEqual((await verifyLedger(records.reader)).faults, []);
-  });
+  tenantTest(
+    'a cap that is set in the middle of a month counts what the key has used in it',
+    async (t, world, records, tenant) => {
+      await records.charge(chargeOf(tenant, 40, world));
+      world.now_ms += 24 * 3_600_000;
+      t.true(await limit(records, world, tenant, 50));
+      t.false(await limit(records, world, tenant, 50));
+      t.is(await records.charge(chargeOf(tenant, 11, world)), 'over_key_cap');
+      t.is(await records.charge(chargeOf(tenant, 10, world)), 'charged');
+      await limit(records, world, tenant, null);
+      t.is(await records.charge(chargeOf(tenant, 5, world)), 'charged');
+      await limit(records, world, tenant, 60);
+      t.is(await records.charge(chargeOf(tenant, 6, world)), 'over_key_cap');
+      t.is(await records.charge(chargeOf(tenant, 5, world)), 'charged');
+      world.now_ms = Date.parse('2026-06-01T00:00:00Z');
+      t.is(await records.charge(chargeOf(tenant, 60, world)), 'charged');
+      t.deepEqual((await verifyLedger(records.reader)).faults, []);
+    },
+  );
 
   test('the rotation of a key keeps its cap and what was used: both keys share it, and usage lists both', async (t, world) => {
     const records = await world.open();
@@ -124,37 +126,40 @@ export function keyCapsSuite(test: Register): void {
     t.deepEqual((await verifyLedger(records.reader)).faults, []);
   });
 
-  test('a refund gives credits back to the key too, and a write over its cap leaves nothing', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    await limit(records, world, tenant, 20);
-    const charge = chargeOf(tenant, 15, world);
-    t.is(await records.charge(charge), 'charged');
-    const answer = { status: 200, type: 'application/json', body: '{}' };
-    const { business_id } = tenant.caller;
-    const write = () => records.write(business_id, chargeOf(tenant, 15, world), null, world.now_ms, async () => answer);
-    t.is(await write(), 'over_key_cap');
-    t.is(await usedBy(records, tenant), 15);
-    await records.transaction((rows) => refundVisibly(rows, charge, 'its job failed'));
-    t.is(await write(), answer);
-    t.deepEqual((await verifyLedger(records.reader)).faults, []);
-  });
+  tenantTest(
+    'a refund gives credits back to the key too, and a write over its cap leaves nothing',
+    async (t, world, records, tenant) => {
+      await limit(records, world, tenant, 20);
+      const charge = chargeOf(tenant, 15, world);
+      t.is(await records.charge(charge), 'charged');
+      const answer = { status: 200, type: 'application/json', body: '{}' };
+      const { business_id } = tenant.caller;
+      const write = () =>
+        records.write(business_id, chargeOf(tenant, 15, world), null, world.now_ms, async () => answer);
+      t.is(await write(), 'over_key_cap');
+      t.is(await usedBy(records, tenant), 15);
+      await records.transaction((rows) => refundVisibly(rows, charge, 'its job failed'));
+      t.is(await write(), answer);
+      t.deepEqual((await verifyLedger(records.reader)).faults, []);
+    },
+  );
 
-  test('the check of the ledger names the month of a key that somebody changed', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    const { business_id, key_id } = tenant.caller;
-    await limit(records, world, tenant, 20);
-    await records.charge(chargeOf(tenant, 15, world));
-    await records.transaction((rows) => rows.updateTable('usage').set({ credits: 14 }).execute());
-    t.deepEqual((await verifyLedger(records.reader)).faults, [
-      {
-        business_id,
-        subject: `2026-05-20 ${key_id} hail.current`,
-        what: 'usage',
-        ledger_credits: 15,
-        found_credits: 14,
-      },
-    ]);
-  });
+  tenantTest(
+    'the check of the ledger names the month of a key that somebody changed',
+    async (t, world, records, tenant) => {
+      const { business_id, key_id } = tenant.caller;
+      await limit(records, world, tenant, 20);
+      await records.charge(chargeOf(tenant, 15, world));
+      await records.transaction((rows) => rows.updateTable('usage').set({ credits: 14 }).execute());
+      t.deepEqual((await verifyLedger(records.reader)).faults, [
+        {
+          business_id,
+          subject: `2026-05-20 ${key_id} hail.current`,
+          what: 'usage',
+          ledger_credits: 15,
+          found_credits: 14,
+        },
+      ]);
+    },
+  );
 }

@@ -1,5 +1,5 @@
 import type { Records } from '../../../../api/billing/records.ts';
-import { makeTenant, type Register, type World } from '../world.ts';
+import { makeTenant, type Register, type World, withTenant } from '../world.ts';
 
 const LIMIT = 100;
 
@@ -23,6 +23,7 @@ async function countedToday({ reader }: Records): Promise<number | undefined> {
 
 /** Requests a day, where a plan limits them. */
 export function requestDaysSuite(test: Register): void {
+  const tenantTest = withTenant(test);
   test('of parallel requests in two processes exactly those that the day has are admitted, and each day has its own', async (t, world) => {
     const processes = [await world.open(), await world.open()];
     const { caller } = await makeTenant(processes[0] as Records, world, 'acme');
@@ -33,28 +34,30 @@ export function requestDaysSuite(test: Register): void {
     t.is(await admitted(processes, world, caller.business_id, 3 * LIMIT), LIMIT);
   });
 
-  test('calls around midnight, in any order, are counted on their own day, to the request', async (t, world) => {
-    const records = await world.open();
-    const { caller } = await makeTenant(records, world, 'acme');
-    const midnight_ms = Date.parse('2026-05-21T00:00:00Z');
-    for (let k = 0; k < 10; k += 1)
-      for (const now_ms of [midnight_ms, midnight_ms - 1])
-        t.true(await records.admitToday(caller.business_id, LIMIT, now_ms));
-    await records.close();
-    const again = await world.open();
-    t.deepEqual(await again.reader.selectFrom('request_days').select(['day', 'requests']).orderBy('day').execute(), [
-      { day: '2026-05-20', requests: 10 },
-      { day: '2026-05-21', requests: 10 },
-    ]);
-  });
+  tenantTest(
+    'calls around midnight, in any order, are counted on their own day, to the request',
+    async (t, world, records, { caller }) => {
+      const midnight_ms = Date.parse('2026-05-21T00:00:00Z');
+      for (let k = 0; k < 10; k += 1)
+        for (const now_ms of [midnight_ms, midnight_ms - 1])
+          t.true(await records.admitToday(caller.business_id, LIMIT, now_ms));
+      await records.close();
+      const again = await world.open();
+      t.deepEqual(await again.reader.selectFrom('request_days').select(['day', 'requests']).orderBy('day').execute(), [
+        { day: '2026-05-20', requests: 10 },
+        { day: '2026-05-21', requests: 10 },
+      ]);
+    },
+  );
 
-  test('a limit that is lowered or raised counts from the next call on, to the request', async (t, world) => {
-    const records = await world.open();
-    const { caller } = await makeTenant(records, world, 'acme');
-    t.is(await admitted([records], world, caller.business_id, 5, 20 * LIMIT), 5);
-    t.is(await admitted([records], world, caller.business_id, 40, 10), 5);
-    t.is(await admitted([records], world, caller.business_id, 1, 9), 0);
-    t.is(await admitted([records], world, caller.business_id, 40, 15), 5);
-    t.is(await countedToday(records), 15);
-  });
+  tenantTest(
+    'a limit that is lowered or raised counts from the next call on, to the request',
+    async (t, world, records, { caller }) => {
+      t.is(await admitted([records], world, caller.business_id, 5, 20 * LIMIT), 5);
+      t.is(await admitted([records], world, caller.business_id, 40, 10), 5);
+      t.is(await admitted([records], world, caller.business_id, 1, 9), 0);
+      t.is(await admitted([records], world, caller.business_id, 40, 15), 5);
+      t.is(await countedToday(records), 15);
+    },
+  );
 }
