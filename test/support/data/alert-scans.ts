@@ -27,7 +27,7 @@ export interface MadeScan {
   readonly covered?: boolean | 'unknown' | 'broken';
 }
 
-export const timeOf = ({ minute }: Pick<MadeScan, 'minute'>): number => START_MS + minute * MINUTE_MS;
+const timeOf = ({ minute }: Pick<MadeScan, 'minute'>): number => START_MS + minute * MINUTE_MS;
 
 /** Where made-up episodes fall. */
 export const HAIL_AT = { lat: 35.005, lon: -97.005 } as const;

@@ -12,7 +12,7 @@ const Panel = z.object({
   targets: z.array(z.object({ expr: z.string(), legendFormat: z.string() })).default([]),
   fieldConfig: z.object({ defaults: z.object({ unit: z.string() }) }).optional(),
 });
-export type Panel = z.infer<typeof Panel>;
+type Panel = z.infer<typeof Panel>;
 
 /** Panels of the dashboard, rows included. */
 export function dashboardPanels(): Panel[] {

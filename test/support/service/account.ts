@@ -10,7 +10,7 @@ export interface Account {
   readonly key: string;
 }
 
-export interface AccountOptions {
+interface AccountOptions {
   readonly plan?: Partial<Tariff>;
   readonly kind?: 'live' | 'test';
   readonly variant?: 'current' | 'legacy';

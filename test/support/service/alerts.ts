@@ -11,7 +11,7 @@ export const SUBSCRIBE = `${ALERTS}/subscribe`;
 export const CIRCLE = { lat: 35.4676, lon: -97.5164, webhook_url: RECEIVER } as const;
 
 /** A service with alert subscriptions, and receivers for them. */
-export interface AlertService extends RunningService {
+interface AlertService extends RunningService {
   readonly receivers: Receivers;
 }
 

@@ -4,7 +4,7 @@ import { creditsUsed } from './portfolio.ts';
 import { type RunningService, startService } from './service.ts';
 
 /** A service over published data whose clock the test moves. */
-export type ClockedService = RunningService & { readonly clock: { ms: number }; readonly data_root: string };
+type ClockedService = RunningService & { readonly clock: { ms: number }; readonly data_root: string };
 
 /** Starts a service of one endpoint for the length of a test, which fails when the service reports a failure. */
 export async function serveAt(

@@ -36,7 +36,6 @@ const Document = z.object({
 
 export type JsonSchema = z.infer<typeof Schema>;
 export type ApiDescription = z.infer<typeof Document>;
-export type Parameter = z.infer<typeof Parameter>;
 
 /** An operation of the description, with where it lives. */
 export interface DescribedOperation extends z.infer<typeof Operation> {
@@ -83,7 +82,7 @@ export function operationsOf({ paths }: ApiDescription): DescribedOperation[] {
 }
 
 /** A JSON schema of the description as something that checks, its references resolved. */
-export function checkerOf({ components }: ApiDescription, schema: JsonSchema): z.ZodType {
+function checkerOf({ components }: ApiDescription, schema: JsonSchema): z.ZodType {
   const whole = JSON.stringify({ ...schema, $defs: components.schemas });
   return z.fromJSONSchema(JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')));
 }

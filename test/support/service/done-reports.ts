@@ -8,7 +8,7 @@ import { REPORT_BODY } from './jobs.ts';
 import type { Operator } from './run-command.ts';
 
 /** Works on the records of an operator, and closes them. */
-export async function inRecords<Result>(
+async function inRecords<Result>(
   { config }: Operator,
   work: (records: Records) => Promise<Result>,
 ): Promise<Result> {

@@ -36,7 +36,7 @@ export interface Receiver {
   answer: (request: Received, response: ServerResponse) => void;
 }
 
-export interface ReceiverOptions {
+interface ReceiverOptions {
   /** Names beside 127.0.0.1 that it proves to be. */
   readonly names?: readonly string[];
   readonly newest_tls?: SecureVersion;
@@ -47,7 +47,7 @@ export interface ReceiverOptions {
 }
 
 /** What ends with a test, or with a bench. */
-export interface Scope {
+interface Scope {
   readonly teardown: (end: () => void | Promise<void>) => void;
 }
 

@@ -31,7 +31,7 @@ export const API_COMMANDS = [
 ];
 
 /** What a command did. */
-export interface Ran {
+interface Ran {
   readonly code: number;
   readonly out: string;
   readonly err: string;

@@ -5,7 +5,7 @@ import { type Endpoint, readEndpoint, writeEndpoint } from '../../../api/server/
 import { newId } from '../../../schemas/ids.ts';
 
 /** What the sample endpoints answer from and write to, moved by the test. */
-export interface Samples {
+interface Samples {
   readonly endpoints: readonly Endpoint[];
   /** Content of `/v1/sample/point`. */
   value: number;

@@ -11,7 +11,7 @@ export const WEBHOOKS = '/v1/webhooks';
 export const RECEIVER = 'https://hooks.example.com/hail';
 
 /** A delivery as a receiver sees it. */
-export interface Received {
+interface Received {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: EventBody;

@@ -43,7 +43,7 @@ async function publishWhole(): Promise<string> {
 }
 
 /** Publishes a warning, a watch, an outlook and forecasts over the storms around midnight, the same for every data root. */
-export async function publishCollections(root: string): Promise<void> {
+async function publishCollections(root: string): Promise<void> {
   const box = [-98, 34.5, -96.5, 36] as const;
   const warning = { id: 'urn:oid:sim.1', sent: '2026-05-02T00:00:00Z', ends: '2026-05-02T00:45:00Z', box };
   const outlook = { day: 1, word: 'cat', issue: '202605012000', valid: '202605012000', expire: '202605021200' };

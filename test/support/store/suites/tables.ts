@@ -14,7 +14,7 @@ interface FoundTable {
 }
 
 /** The tables that the database has, whatever the code says of them, by name. */
-export async function tablesFound({ reader, kind }: Store): Promise<readonly FoundTable[]> {
+async function tablesFound({ reader, kind }: Store): Promise<readonly FoundTable[]> {
   const tables = kind === 'sqlite' ? await reader.introspection.getTables() : await tablesOfSchema(reader);
   return tables.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
