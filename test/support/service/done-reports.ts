@@ -8,10 +8,7 @@ import { REPORT_BODY } from './jobs.ts';
 import type { Operator } from './run-command.ts';
 
 /** Works on the records of an operator, and closes them. */
-async function inRecords<Result>(
-  { config }: Operator,
-  work: (records: Records) => Promise<Result>,
-): Promise<Result> {
+async function inRecords<Result>({ config }: Operator, work: (records: Records) => Promise<Result>): Promise<Result> {
   const records = await openRecords(config);
   try {
     return await work(records);
