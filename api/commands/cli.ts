@@ -59,7 +59,7 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
 export async function withRecords<Result>(
   config: Config,
   work: (records: Records) => Promise<Result>,
-  { create = false } = {},
+  create = false,
 ): Promise<Result> {
   const location = recordsLocation(config.data_root, config.database_url);
   if (!create && 'path' in location && !existsSync(location.path))
@@ -124,7 +124,7 @@ export function onRecords<Options = unknown, Args extends readonly unknown[] = s
       // Commander passes the arguments, the options and the command.
       const args = given.slice(0, -2) as unknown as Args;
       const work = (records: Records) => run({ records, settings, now_ms: settings.now() }, rest as Options, ...args);
-      print(json, await withRecords(settings, work, { create: creates }));
+      print(json, await withRecords(settings, work, creates));
     });
 }
 

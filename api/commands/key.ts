@@ -107,16 +107,14 @@ export function keyCommand(config: () => Config): Command {
       about: 'bound the credits of a key in a month, by id or public id; keys of one rotation share the bound',
       options: (command) =>
         command
-          .requiredOption('--cap <credits>', 'most credits a month, or none', (text) => ({
-            monthly_cap: creditsOrNone(text),
-          }))
+          .requiredOption('--cap <credits>', 'most credits a month, or none', creditsOrNone)
           .addHelpText('after', '\nExample:\n  hail-api key limit hV3kPq9a --cap 5000'),
-      run: async (desk, { cap }: { readonly cap: { readonly monthly_cap: number | null } }, id) => {
+      run: async (desk, { cap: monthly_cap }: { readonly cap: number | null }, id) => {
         const { records, now_ms } = desk;
         const changed = await records.transaction(async (rows) =>
-          setKeyCap(rows, await keyNamed({ reader: rows }, id), cap.monthly_cap, now_ms),
+          setKeyCap(rows, await keyNamed({ reader: rows }, id), monthly_cap, now_ms),
         );
-        return { json: { ...(await shownKey(desk, id)), ...cap, changed } };
+        return { json: { ...(await shownKey(desk, id)), monthly_cap, changed } };
       },
     }),
     onBusiness(config, {

@@ -29,21 +29,21 @@ export function planCommand(config: () => Config): Command {
               'a plan of the earlier variant: its requests a minute and a day and its webhooks; credits stay',
             ).choices(PLAN_NAMES),
           )
-          .option('--name <name>', 'name shown in usage answers', (text) => ({ name: label(text) }))
-          .option('--limit <credits>', 'monthly limit, or none', (text) => ({ monthly_limit: creditsOrNone(text) }))
-          .option('--cap <credits>', 'monthly spend cap, or none', (text) => ({ spend_cap: creditsOrNone(text) }))
-          .option('--overage <policy>', 'allow or block calls past the limit', (text) => ({
-            overage_policy: policy(text),
-          }))
-          .option('--overage-rate <rate>', 'price of a credit past the limit', (text) => ({
-            overage_rate: price(text),
-          }))
-          .option('--rate <n>', 'requests a minute of each key', (text) => ({
-            rate_per_minute: wholeNumber(1, HIGHEST_RATE)(text),
-          }))
-          .option('--feature <names>', `replace the features: ${FEATURES.join(',')}, or none`, (text) => ({
-            features: features(text),
-          }))
+          .option('--name <name>', 'name shown in usage answers', changing('name', label))
+          .option('--limit <credits>', 'monthly limit, or none', changing('monthly_limit', creditsOrNone))
+          .option('--cap <credits>', 'monthly spend cap, or none', changing('spend_cap', creditsOrNone))
+          .option('--overage <policy>', 'allow or block calls past the limit', changing('overage_policy', policy))
+          .option('--overage-rate <rate>', 'price of a credit past the limit', changing('overage_rate', price))
+          .option(
+            '--rate <n>',
+            'requests a minute of each key',
+            changing('rate_per_minute', wholeNumber(1, HIGHEST_RATE)),
+          )
+          .option(
+            '--feature <names>',
+            `replace the features: ${FEATURES.join(',')}, or none`,
+            changing('features', features),
+          )
           .option('--quota <name=n>', 'change a quota: locations=20000, requests_per_day=none; may be repeated', quota)
           .addHelpText(
             'after',
@@ -71,6 +71,11 @@ export function planCommand(config: () => Config): Command {
       run: async ({ records, business }) => ({ json: await readPlan(records.reader, business.id) }),
     }),
   ]);
+}
+
+/** Argument parser: what an option changes of a plan. */
+function changing<Name extends keyof Tariff>(name: Name, parse: (text: string) => Tariff[Name]) {
+  return (text: string): Partial<Tariff> => ({ [name]: parse(text) });
 }
 
 const policy = argument('allow or block', (text) => (text === 'allow' || text === 'block' ? text : null));

@@ -13,7 +13,6 @@ import {
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { openRecords } from '../../../api/billing/records.ts';
-import { DOCTOR_CHECKS } from '../../../api/commands/doctor.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
 import type { Job } from '../../../api/jobs/rows.ts';
 import { midnight, publishedRoot } from '../../support/data/world.ts';
@@ -68,7 +67,7 @@ test.serial('doctor ends with 0 on sound records', async (t) => {
   const { code, out } = await it.run('doctor');
   t.is(code, 0, out);
   t.notRegex(out, /^fault/m);
-  for (const check of DOCTOR_CHECKS) t.regex(out, new RegExp(`^(ok   |note )  ${check}: `, 'm'));
+  t.is(out.match(/^(ok {3}|note ) {2}\w[\w ]*: /gm)?.length, 9);
 });
 
 test.serial('doctor finds what keeps the service from being ready: a part of the published data is gone', async (t) => {
