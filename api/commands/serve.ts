@@ -66,7 +66,14 @@ export async function startServing(
   say: (text: string) => unknown = (text) => process.stdout.write(text),
 ): Promise<() => Promise<void>> {
   await using opening = new AsyncDisposableStack();
-  opening.defer(lockRecords(config));
+  // Several services may share a PostgreSQL.
+  const unlock = config.database_url === null ? takeServiceLock(config.data_root) : () => {};
+  if (unlock === null)
+    throw new CommandError(
+      EXIT.conflict,
+      `serve: another service runs on the SQLite records of ${config.data_root}, expected one; several need PostgreSQL (HAIL_DATABASE_URL)`,
+    );
+  opening.defer(unlock);
   const streets = await openStreets(config.basemap);
   const log = await openServiceLog(config.log_level, process.stderr.isTTY === true);
   const server = createHttpServer(config.keep_alive_s);
@@ -114,17 +121,6 @@ export async function startServing(
     await opened.disposeAsync();
     log.info({}, 'Service:Stop:Done');
   };
-}
-
-/** Locks the SQLite records for this service and returns the function that unlocks them. Several services may share a PostgreSQL. */
-function lockRecords({ data_root, database_url }: Config): () => void {
-  if (database_url !== null) return () => {};
-  const release = takeServiceLock(data_root);
-  if (release !== null) return release;
-  throw new CommandError(
-    EXIT.conflict,
-    `serve: another service runs on the SQLite records of ${data_root}, expected one; several need PostgreSQL (HAIL_DATABASE_URL)`,
-  );
 }
 
 /** Routes that need no key. */

@@ -174,7 +174,5 @@ export function takeServiceLock(dataRoot: string): (() => void) | null {
     if (((error as { readonly errcode?: number }).errcode ?? 0) === SQLITE_BUSY) return null;
     throw error;
   }
-  return () => {
-    if (database.isOpen) database.close();
-  };
+  return () => database.close();
 }
