@@ -107,9 +107,12 @@ export function keyCommand(config: () => Config): Command {
       about: 'bound the credits of a key in a month, by id or public id; keys of one rotation share the bound',
       options: (command) =>
         command
-          .requiredOption('--cap <credits>', 'most credits a month, or none', creditsOrNone)
+          // In an object: commander reads a null as an empty text.
+          .requiredOption('--cap <credits>', 'most credits a month, or none', (text) => ({
+            monthly_cap: creditsOrNone(text),
+          }))
           .addHelpText('after', '\nExample:\n  hail-api key limit hV3kPq9a --cap 5000'),
-      run: async (desk, { cap: monthly_cap }: { readonly cap: number | null }, id) => {
+      run: async (desk, { cap: { monthly_cap } }: { readonly cap: { readonly monthly_cap: number | null } }, id) => {
         const { records, now_ms } = desk;
         const changed = await records.transaction(async (rows) =>
           setKeyCap(rows, await keyNamed({ reader: rows }, id), monthly_cap, now_ms),
