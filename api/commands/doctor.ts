@@ -116,7 +116,7 @@ async function published({ data_root, storm_day_start_hour, now }: Config): Prom
   const catalog = await openCatalog(data_root, storm_day_start_hour);
   await catalog.close();
   const failure = catalog.failure();
-  if (failure !== null) return { check, status: 'fault', message: failure };
+  if (failure !== null) return { check, status: 'fault', message: failure.message };
   const { newest_scan_ms, newest_provenance, dates } = catalog.edition();
   if (newest_scan_ms === null) return { check, status: 'note', message: 'no scan is published' };
   const age_ms = now() - newest_scan_ms;

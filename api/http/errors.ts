@@ -7,6 +7,12 @@ export const REFUSAL_REASONS = {
 } as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[keyof typeof REFUSAL_REASONS][number];
 
+interface ApiErrorOptions extends ErrorOptions {
+  readonly reason?: RefusalReason;
+  /** True: the same request may be answered otherwise later, so that the answer is not kept under its key. */
+  readonly may_change?: boolean;
+}
+
 /**
  * An answer that is not a success: a code of the table in `schemas/errors.ts`, which owns the status, and a message that
  * begins with the parameter name or JSON pointer at fault where there is one. `headers` go out with it.
@@ -17,12 +23,13 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** Null: the code says it all. */
   readonly reason: RefusalReason | null;
+  readonly may_change: boolean;
 
   constructor(
     code: ErrorCode,
     message: string,
     headers: Readonly<Record<string, string>> = {},
-    options?: ErrorOptions & { readonly reason?: RefusalReason },
+    options?: ApiErrorOptions,
   ) {
     super(message, options);
     this.name = 'ApiError';
@@ -30,5 +37,6 @@ export class ApiError extends Error {
     this.status = ERRORS[code].status;
     this.headers = headers;
     this.reason = options?.reason ?? null;
+    this.may_change = options?.may_change ?? false;
   }
 }

@@ -74,45 +74,47 @@ const isDate = (partition: string) => /^\d{4}-\d{2}-\d{2}$/.test(partition);
 const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
 
 /**
- * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one whose
- * switch was there and is gone has no edition, as on a mount whose server is gone.
+ * Opens the catalog of the data root in a folder. A root that never held anything, empty or missing, is an edition without dates;
+ * one whose switch was there and is gone has no edition, as on a mount whose server is gone.
  */
-export async function openCatalog(folder: string | DataRoot, storm_day_start_hour: number) {
-  const root = typeof folder === 'string' ? openDataRoot(folder) : folder;
-  const partitions = partitionReader(root, storm_day_start_hour);
+export async function openCatalog(folder: string, storm_day_start_hour: number) {
+  const root = openDataRoot(folder);
+  const readLists = listReader(root, storm_day_start_hour);
   const preparations: ((edition: Edition) => Promise<void>)[] = [];
   const observers = createObservers<Edition>();
-  let state: { edition: Edition } | { failure: DataUnavailable } = { edition: NOTHING_PUBLISHED };
+  let state: Edition | DataUnavailable = NOTHING_PUBLISHED;
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | null = null;
 
   const poll = async () => {
     const mark = await root.mark(layout.current);
-    const elapsed_ms = performance.now() - heads_at_ms;
-    if (mark === seen && elapsed_ms < POLL_HEADS_MS && 'edition' in state) return;
+    const isFailed = state instanceof DataUnavailable;
+    if (mark === seen && performance.now() - heads_at_ms < POLL_HEADS_MS && !isFailed) return;
     // First of all: its format says whether the other lists can be read.
     await checkFormat(root);
     // Absent is not empty.
     if (mark === null && typeof seen === 'string') throw new DataUnavailable(layout.current, 'is gone');
     const text = await root.text(layout.current);
     const current = text === null ? null : parsed(layout.current, text, Current);
-    const found = await partitions(current);
-    await requireFolders(root, current, found);
+    const lists = await readLists(current);
+    await requireFolders(root, current, lists.heads.values().toArray());
     heads_at_ms = performance.now();
-    if (mark !== seen || found.changed || !('edition' in state)) {
-      const edition = makeEdition(root, current, found, storm_day_start_hour);
+    if (mark !== seen || lists.changed || isFailed) {
+      const edition = makeEdition(root, current, lists, storm_day_start_hour);
       for (const prepare of preparations) await prepare(edition);
-      state = { edition };
+      state = edition;
       observers.publish(edition);
     }
     seen = mark;
   };
+  const fail = (cause: unknown) => {
+    const reason = `cannot be read: ${cause instanceof Error ? cause.message : cause}`;
+    state = cause instanceof DataUnavailable ? cause : new DataUnavailable('a list', reason, { cause });
+  };
   const refresh = () => {
     running ??= poll()
-      .catch((error: unknown) => {
-        state = { failure: asUnavailable(error) };
-      })
+      .catch(fail)
       .finally(() => {
         running = null;
       });
@@ -125,16 +127,11 @@ export async function openCatalog(folder: string | DataRoot, storm_day_start_hou
   return {
     /** The edition in force; throws DataUnavailable while the root is inconsistent. Cheap. */
     edition: (): Edition => {
-      if ('failure' in state) throw state.failure;
-      return state.edition;
+      if (state instanceof DataUnavailable) throw state;
+      return state;
     },
     /** The reason why there is no edition; null when there is one. */
-    failure: (): string | null => ('failure' in state ? state.failure.message : null),
-    /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
-    missing: (): readonly string[] => ('failure' in state ? state.failure.missing : []),
-    /** The refusal of data of a format or version that this release cannot read; null without one. */
-    unreadable: (): UnreadableVersion | null =>
-      'failure' in state && state.failure instanceof UnreadableVersion ? state.failure : null,
+    failure: (): DataUnavailable | null => (state instanceof DataUnavailable ? state : null),
     /** Polls the root now. */
     refresh: async (): Promise<void> => {
       await running;
@@ -147,12 +144,7 @@ export async function openCatalog(folder: string | DataRoot, storm_day_start_hou
      */
     beforeEdition: async (prepare: (edition: Edition) => Promise<void>): Promise<void> => {
       preparations.push(prepare);
-      if (!('edition' in state)) return;
-      try {
-        await prepare(state.edition);
-      } catch (error) {
-        state = { failure: asUnavailable(error) };
-      }
+      if (!(state instanceof DataUnavailable)) await prepare(state).catch(fail);
     },
     /**
      * Registers an observer that runs after an edition is handed out, and runs it for the present one. It delays no edition and no
@@ -170,28 +162,20 @@ export async function openCatalog(folder: string | DataRoot, storm_day_start_hou
   };
 }
 
-function asUnavailable(cause: unknown): DataUnavailable {
-  if (cause instanceof DataUnavailable) return cause;
-  return new DataUnavailable('a list', `cannot be read: ${cause instanceof Error ? cause.message : cause}`, { cause });
-}
-
 /**
  * Throws DataUnavailable with the missing folders of those that the manifests name files in: a root whose `tables/` was moved
  * away still has all its manifests. Single files are not checked here: the reader of a missing one gets the error.
  */
-async function requireFolders(root: DataRoot, current: Current | null, found: Partitions): Promise<void> {
-  const { dates, months, collections, staticHead } = found;
-  const undated = staticHead === null ? [] : [staticHead];
-  const heads = [...dates.values(), ...months.values(), ...collections.values(), ...undated];
+async function requireFolders(root: DataRoot, current: Current | null, heads: readonly Head[]): Promise<void> {
   const folders = new Set(heads.flatMap(({ files }) => files.map(({ path }) => path.split('/', 2).join('/'))));
   const withScans = heads.filter(({ scans }) => scans.count > 0);
   if (withScans.length > 0) folders.add(layout.allScanTiles);
   if (withScans.some(({ table_commits }) => table_commits[DAILY] !== undefined)) folders.add(layout.allDailyTiles);
   if (heads.some(({ reflectivity_archives }) => reflectivity_archives !== undefined)) folders.add(layout.reflectivity);
   if (current !== null) folders.add(layout.live);
-  const names = await root.missing(folders);
-  if (names.length > 0)
-    throw new DataUnavailable(names.join(', '), 'is missing, and lists name files there', { missing: names });
+  const missing = await root.missing(folders);
+  if (missing.length > 0)
+    throw new DataUnavailable(missing.join(', '), 'is missing, and lists name files there', { missing });
 }
 
 /** Throws UnreadableVersion for a root of another data format, DataUnavailable for one whose name is damaged. */
@@ -217,20 +201,25 @@ function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shap
   return result.data;
 }
 
-type Partitions = Awaited<ReturnType<ReturnType<typeof partitionReader>>>;
+/** Lists in force: heads by the names of their partitions, ascending, and states of the feeds. */
+interface Lists {
+  readonly heads: ReadonlyMap<string, Head>;
+  readonly feedStates: readonly FeedState[];
+}
 
 /** Reads the manifests in force, and again only those whose file was replaced. */
-function partitionReader(root: DataRoot, storm_day_start_hour: number) {
+function listReader(root: DataRoot, storm_day_start_hour: number) {
   let known = new Map<string, { readonly mark: string; readonly list: unknown }>();
 
-  return async (current: Current | null) => {
+  return async (current: Current | null): Promise<Lists & { readonly changed: boolean }> => {
     const loaded: typeof known = new Map();
     const load = async <List>(path: string, parse: (text: string) => List): Promise<List | null> => {
       const mark = await root.mark(path);
-      const last = known.get(path);
-      const text = mark === null || last?.mark === mark ? null : await root.text(path);
-      if (mark === null || (text === null && last?.mark !== mark)) return null;
-      const list = text === null ? (last?.list as List) : parse(text);
+      const before = known.get(path);
+      const isKnown = mark === before?.mark;
+      const text = mark === null || isKnown ? null : await root.text(path);
+      if (mark === null || (text === null && !isKnown)) return null;
+      const list = text === null ? (before?.list as List) : parse(text);
       loaded.set(path, { mark, list });
       return list;
     };
@@ -238,55 +227,42 @@ function partitionReader(root: DataRoot, storm_day_start_hour: number) {
 
     const pinned = current?.open_dates ?? {};
     const isPartition = (name: string) => isDate(name) || name.startsWith(MONTHS) || UNDATED.has(name);
-    const wanted = [...new Set([...(await root.partitions()).filter(isPartition), ...Object.keys(pinned)])].sort();
-    const heads = new Map<string, Head>();
-    await Promise.all(
-      wanted.map(async (name) => {
-        const commit = pinned[name];
-        const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
-        const head = await loadHead(path);
-        // Without a head, the first commit of the partition was killed before the head was moved.
-        if (head !== null) heads.set(name, head);
-        else if (commit !== undefined) throw new DataUnavailable(path, 'is missing, and the switch names it');
-      }),
-    );
-    const dates = new Map<string, Head>();
-    for (const name of wanted.filter(isDate)) {
-      const head = heads.get(name);
-      if (head === undefined) continue;
-      if (pinned[name] !== undefined || isReadable(head, current)) dates.set(name, head);
-      else if (head.commit > 1) {
-        // A closed date that gets late data is open again before the switch names it: until then it is read as it was.
-        const before = await loadHead(layout.manifest(name, head.commit - 1));
-        if (before?.closed === true) dates.set(name, before);
-      }
+    const names = [...new Set([...(await root.partitions()).filter(isPartition), ...Object.keys(pinned)])].sort();
+    const read = names.map(async (name) => {
+      const commit = pinned[name];
+      const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
+      const head = await loadHead(path);
+      if (head === null && commit !== undefined) throw new DataUnavailable(path, 'is missing, and the switch names it');
+      // Without a head, the first commit of the partition was killed before the head was moved.
+      return head === null ? [] : [[name, head] as const];
+    });
+    const heads = new Map((await Promise.all(read)).flat());
+    for (const [name, head] of heads) {
+      if (!isDate(name) || pinned[name] !== undefined || isReadable(head, current)) continue;
+      // A closed date that gets late data is open again before the switch names it: until then it is read as it was.
+      const before = head.commit > 1 ? await loadHead(layout.manifest(name, head.commit - 1)) : null;
+      if (before?.closed === true) heads.set(name, before);
+      else heads.delete(name);
     }
-    const months = new Map<string, Head>();
-    for (const name of wanted.filter((one) => one.startsWith(MONTHS))) {
-      const head = heads.get(name);
-      const lost = Object.keys(head?.dates ?? {}).find((date) => !dates.has(date));
+    for (const [name, { dates }] of heads) {
+      const lost = Object.keys(dates ?? {}).find((date) => !heads.has(date));
       if (lost !== undefined)
         throw new DataUnavailable(layout.head(lost), `is missing, and month ${name.slice(MONTHS.length)} names it`);
-      if (head !== undefined) months.set(name.slice(MONTHS.length), head);
     }
-    const collections = new Map<CollectionName, Head>();
-    for (const name of COLLECTIONS) {
-      const head = heads.get(layout.collectionPartition(name));
-      if (head !== undefined) collections.set(name, head);
-    }
-    const paired = pairedForecast(collections);
+    const hours = layout.collectionPartition('forecast');
+    const paired = pairedForecast(heads);
     if (paired === 0) {
       // A first forecast whose outlook is still to come. It is not held back for an outlook that fails to be made.
-      if ((await root.mark(layout.pending)) !== null) collections.delete('forecast');
+      if ((await root.mark(layout.pending)) !== null) heads.delete(hours);
     } else if (paired !== null) {
-      const hours = await loadHead(layout.manifest(layout.collectionPartition('forecast'), paired));
-      if (hours !== null) collections.set('forecast', hours);
+      const head = await loadHead(layout.manifest(hours, paired));
+      if (head !== null) heads.set(hours, head);
     }
     const feedStates = (await load(layout.feeds, (text) => parsed(layout.feeds, text, FeedStates).feeds)) ?? [];
     const changed =
       loaded.size !== known.size || [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
     known = loaded;
-    return { dates, months, collections, feedStates, staticHead: heads.get(layout.staticPartition) ?? null, changed };
+    return { heads, feedStates, changed };
   };
 }
 
@@ -295,9 +271,10 @@ function partitionReader(root: DataRoot, storm_day_start_hour: number) {
  * their heads move one after the other: in between, and after a kill there, one is newer than the other, and the hours would
  * contradict the days. The list of that commit is gone hours after it was replaced: then the newest is read.
  */
-function pairedForecast(collections: ReadonlyMap<CollectionName, Head>): number | null {
-  const made_from = collections.get('outlook')?.made_from?.[outlook.name]?.[forecast.name];
-  const newest = collections.get('forecast')?.table_commits[forecast.name] ?? 0;
+function pairedForecast(heads: Lists['heads']): number | null {
+  const days = heads.get(layout.collectionPartition('outlook'));
+  const made_from = days?.made_from?.[outlook.name]?.[forecast.name];
+  const newest = heads.get(layout.collectionPartition('forecast'))?.table_commits[forecast.name] ?? 0;
   return made_from === undefined || made_from === newest ? null : made_from;
 }
 
@@ -312,8 +289,7 @@ function isReadable(date: Head, current: Current | null): boolean {
 }
 
 function headIn(path: string, text: string, storm_day_start_hour: number): Head {
-  const head =
-    path === layout.head(path.split('/')[1] ?? '') ? parsed(path, text, Head) : headOf(parsed(path, text, Manifest));
+  const head = path.endsWith('/head.json') ? parsed(path, text, Head) : headOf(parsed(path, text, Manifest));
   if (head.partition !== layout.staticPartition && head.storm_day_start_hour !== storm_day_start_hour)
     throw new DataUnavailable(
       path,
@@ -330,47 +306,48 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
 function makeEdition(
   root: DataRoot,
   current: Current | null,
-  { dates: partitions, months, collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
+  { heads, feedStates }: Lists,
   storm_day_start_hour: number,
 ) {
-  const dates: readonly string[] = [...partitions.keys()];
-  const named = (name: string) => (name === layout.staticPartition ? (staticHead ?? undefined) : partitions.get(name));
-  const lastScan = (date: Head): number | null => {
-    const { last } = date.scans;
-    if (last !== null || date.files.length === 0) return last === null ? null : scanTime(last);
+  const dates = [...heads.keys()].filter(isDate);
+  /** Time up to which a date was observed, epoch milliseconds; null while it holds nothing. */
+  const observedUntil = (name: string): number | null => {
+    const date = heads.get(name);
+    const last = date?.scans.last ?? null;
+    if (last !== null) return scanTime(last);
     // A date without scans is the sum of a whole day: it was observed up to its last second.
-    return stormDateStart(addDays(date.partition, 1), storm_day_start_hour) - 1000;
+    return (date?.files ?? []).length === 0 ? null : stormDateStart(addDays(name, 1), storm_day_start_hour) - 1000;
   };
   const newestOf = (names: readonly string[]) =>
-    names.reduce<{ date: string; last_ms: number } | null>((newest, name) => {
-      const date = partitions.get(name);
-      const last_ms = date === undefined ? null : lastScan(date);
-      return last_ms !== null && (newest === null || last_ms > newest.last_ms) ? { date: name, last_ms } : newest;
+    names.reduce<{ date: string; until_ms: number } | null>((newest, date) => {
+      const until_ms = observedUntil(date);
+      return until_ms !== null && (newest === null || until_ms > newest.until_ms) ? { date, until_ms } : newest;
     }, null);
   const newest = newestOf(dates);
-  const newest_scan_ms = newest?.last_ms ?? null;
-  const newestDate = partitions.get(newest?.date ?? '');
+  const newest_scan_ms = newest?.until_ms ?? null;
+  const newestDate = heads.get(newest?.date ?? '');
   const newest_provenance: Provenance | null =
     current?.source ?? (newestDate === undefined ? null : provenanceOfDate(newestDate.partition, newestDate.source));
   const feeds = new Map<string, number>();
-  for (const { source, feeds: seen } of partitions.values())
+  for (const date of dates) {
+    const { source, feeds: seen } = heads.get(date) as Head;
     for (const [product, time] of source === newest_provenance ? Object.entries(seen) : [])
       feeds.set(product, Math.max(Date.parse(time), feeds.get(product) ?? Number.NEGATIVE_INFINITY));
+  }
   const live: Current['live'] | null = current?.live ?? null;
   const live_from_ms = live === null ? Number.POSITIVE_INFINITY : scanTime(live.first_scan);
   const liveDates = dates.flatMap((date) => {
-    const last = partitions.get(date)?.scans.last ?? null;
+    const last = heads.get(date)?.scans.last ?? null;
     const last_ms = last === null ? Number.NEGATIVE_INFINITY : scanTime(last);
-    return date === newest?.date || last_ms >= live_from_ms ? [{ date, last_ms }] : [];
+    return date === newest?.date ? [{ date, last_ms: Infinity }] : last_ms >= live_from_ms ? [{ date, last_ms }] : [];
   });
   const filled = (name: string) => {
-    const date = partitions.get(name);
+    const date = heads.get(name);
     // An open date without scans was cleared: there is nothing of either provenance.
     return date === undefined || (!date.closed && date.scans.count === 0) ? null : date;
   };
   const filesOf = (partition: Head | undefined, table: string, near: RowFilter | undefined) =>
     (partition?.files ?? []).filter((file) => file.table === table && mayHold(file, near)).map(root.fileOf);
-  const joined = new Map([...months].filter(([, month]) => isMonthCurrent(month, (date) => partitions.get(date))));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
   const manifests = new LRUCache<string, Manifest>({
     max: MANIFESTS_MAX,
@@ -390,30 +367,32 @@ function makeEdition(
     /** Names of the live snapshot's files; null while there is none. */
     live,
     /** Published dates, ascending. */
-    dates,
+    dates: dates as readonly string[],
     /** The whole manifest of a date; null for a date that is not published. Rejects with DataUnavailable when its file is gone. */
     manifest: async (date: string): Promise<Manifest | null> => {
-      const partition = partitions.get(date);
-      if (partition === undefined) return null;
-      return (await manifests.fetch(layout.manifest(date, partition.commit))) ?? null;
+      const head = heads.get(date);
+      return head === undefined ? null : ((await manifests.fetch(layout.manifest(date, head.commit))) ?? null);
     },
     /** True for a date that lists archives of reflectivity. */
-    hasReflectivity: (date: string): boolean => partitions.get(date)?.reflectivity_archives !== undefined,
+    hasReflectivity: (date: string): boolean => heads.get(date)?.reflectivity_archives !== undefined,
     /** Reads published files that are no tables. */
-    files: root as Pick<DataRoot, 'open' | 'part'>,
+    files: root as Pick<DataRoot, 'open' | 'part' | 'bytes'>,
     /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
     paths: (table: string, names: readonly string[], near?: RowFilter): string[] =>
-      names.flatMap((name) => filesOf(named(name), table, near)),
+      names.flatMap((name) => filesOf(heads.get(name), table, near)),
     /**
      * Absolute paths of the day maxima from a date to a date, both included: month files where those are current, else day
      * files. Month files hold other dates too: filter by storm_date. A running date lies in several files that add up.
      */
     dayMaxPaths: (first: string, last: string, near?: RowFilter): string[] => {
       const asked = datesBetween(first, last);
-      const used = [...new Set(asked.map(monthOf))].map((month) => joined.get(month));
-      const held = new Set(used.flatMap((month) => Object.keys(month?.dates ?? {})));
-      const apart = asked.filter((date) => !held.has(date)).map((date) => partitions.get(date));
-      return [...used, ...apart].flatMap((partition) => filesOf(partition, dayMax.name, near));
+      const months = [...new Set(asked.map(monthOf))].flatMap((month) => {
+        const head = heads.get(layout.monthPartition(month));
+        return head !== undefined && isMonthCurrent(head, (date) => heads.get(date)) ? [head] : [];
+      });
+      const held = new Set(months.flatMap((month) => Object.keys(month.dates ?? {})));
+      const apart = asked.filter((date) => !held.has(date)).map((date) => heads.get(date));
+      return [...months, ...apart].flatMap((partition) => filesOf(partition, dayMax.name, near));
     },
     /** Published dates from a date to a date, both included, ascending. */
     datesBetween,
@@ -423,7 +402,7 @@ function makeEdition(
     version: (tables: readonly string[], names: readonly string[]): string => {
       const hash = createHash('sha256');
       for (const name of names) {
-        const date = named(name);
+        const date = heads.get(name);
         if (date === undefined) continue;
         if (name === layout.staticPartition) {
           // The content and source of another static table change nothing here.
@@ -440,21 +419,22 @@ function makeEdition(
       combineProvenances(names.flatMap((name) => filled(name)?.source ?? [])),
     /** Dates of the live window's scans from an instant on; that of the newest scan is always among them. */
     liveDates: (since_ms: number): string[] =>
-      liveDates.filter(({ date, last_ms }) => date === newest?.date || last_ms >= since_ms).map(({ date }) => date),
+      liveDates.filter(({ last_ms }) => last_ms >= since_ms).map(({ date }) => date),
     /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
-    dataAsOf: (names: readonly string[]): number | null => newestOf(names)?.last_ms ?? newest_scan_ms,
+    dataAsOf: (names: readonly string[]): number | null => newestOf(names)?.until_ms ?? newest_scan_ms,
     /** Time at which the newest rows of some dates were ingested, epoch milliseconds; null when no date of them is published. */
     ingestedAt: (names: readonly string[]): number | null => {
-      const times = names.flatMap((name) => partitions.get(name) ?? []).map((date) => Date.parse(ingestedAt(date)));
+      const times = names.flatMap((name) => heads.get(name) ?? []).map((date) => Date.parse(ingestedAt(date)));
       return times.length === 0 ? null : Math.max(...times);
     },
     /** The published files of a collection; null when it was never fed, which differs from an empty one. */
     collection: (name: CollectionName): CollectionEdition | null => {
-      const head = collections.get(name);
-      return head === undefined ? null : collectionEdition(root, name, head, feedStates);
+      const head = heads.get(layout.collectionPartition(name));
+      const fed_by = feedStates.filter(({ collection }) => collection === name);
+      return head === undefined ? null : collectionEdition(root, head, fed_by);
     },
     /** States of the feeds of the collections, in the order of their names. */
-    feedStates: feedStates as readonly FeedState[],
+    feedStates,
   };
 }
 
@@ -462,22 +442,19 @@ function makeEdition(
 export const NOTHING_PUBLISHED: Edition = makeEdition(
   openDataRoot(devNull),
   null,
-  { dates: new Map(), months: new Map(), collections: new Map(), feedStates: [], staticHead: null },
+  { heads: new Map(), feedStates: [] },
   0,
 );
 
 function collectionEdition(
   root: DataRoot,
-  name: CollectionName,
   { source, committed_at, ingested_at, table_commits, files }: Head,
-  feedStates: readonly FeedState[],
+  fed_by: readonly FeedState[],
 ) {
   const committed_ms = Date.parse(ingestedAt({ committed_at, ingested_at }));
-  const known = feedStates
-    .filter(({ collection }) => collection === name)
-    .map(({ last_success_at, followed_since = committed_at }) =>
-      last_success_at === null ? Math.min(Date.parse(followed_since), committed_ms) : Date.parse(last_success_at),
-    );
+  const known = fed_by.map(({ last_success_at, followed_since = committed_at }) =>
+    last_success_at === null ? Math.min(Date.parse(followed_since), committed_ms) : Date.parse(last_success_at),
+  );
   return {
     /**
      * Absolute paths of its files, oldest month first, from a month (`YYYY-MM`) to a month, both included; of one that is replaced

@@ -100,14 +100,13 @@ const INTERRUPT_EVERY_MS = 100;
 const CLOSE_LIMIT_MS = 30_000;
 /** Disk space for the spill of a job: many times its memory, and no full disk. */
 const JOB_SPILL_LIMIT = '2GB';
-/** The queue drains soon: most statements take milliseconds. */
-const RETRY_AFTER_S = 1;
+/** The queue drains within a second: most statements take milliseconds. */
+const RETRY_SOON = { 'Retry-After': '1' };
 
 /** Opens an engine over the folder of a data root. Engines share no connections, memory or threads. */
 export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promise<Engine> {
-  const spill_folder = join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`);
-  const allow = `SET allowed_directories = [${sqlText(`${resolve(dataRoot)}/`)}]`;
-  return openLocked(role, { temp_directory: spill_folder }, allow);
+  const temp_directory = join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`);
+  return openLocked(role, { temp_directory }, `allowed_directories = [${sqlText(`${resolve(dataRoot)}/`)}]`);
 }
 
 /**
@@ -116,8 +115,7 @@ export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promis
  */
 export function openFilesEngine(files: readonly string[], role: EngineRole, spill_folder: string): Promise<Engine> {
   const spill = { temp_directory: spill_folder, max_temp_directory_size: JOB_SPILL_LIMIT };
-  const allow = `SET allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`;
-  return openLocked(role, spill, allow);
+  return openLocked(role, spill, `allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`);
 }
 
 /** A text as a SQL literal, for the places where DuckDB takes no parameter. */
@@ -137,17 +135,12 @@ async function openLocked(role: EngineRole, spill: Readonly<Record<string, strin
     autoload_known_extensions: 'false',
   });
   const connections: DuckDBConnection[] = [];
-  for (let n = 0; n < role.connections; n++) {
-    const connection = await instance.connect();
-    // Published files never change under their name: their footers may be remembered.
-    await connection.run('SET parquet_metadata_cache = true');
-    await connection.run("SET TimeZone = 'UTC'");
-    connections.push(connection);
-  }
-  const [first] = connections as [DuckDBConnection];
-  await first.run(allow);
-  await first.run('SET enable_external_access = false');
-  await first.run('SET lock_configuration = true');
+  for (let n = 0; n < role.connections; n++) connections.push(await instance.connect());
+  // Published files never change under their name: their footers may be remembered.
+  const settings = ['parquet_metadata_cache = true', "TimeZone = 'UTC'"];
+  for (const connection of connections) for (const each of settings) await connection.run(`SET ${each}`);
+  for (const each of [allow, 'enable_external_access = false', 'lock_configuration = true'])
+    await connections[0]?.run(`SET ${each}`);
   const pool = connectionPool(connections, role);
   let closing: Promise<void> | undefined;
   return {
@@ -164,20 +157,23 @@ async function openLocked(role: EngineRole, spill: Readonly<Record<string, strin
 type Work<Outcome> = (connection: DuckDBConnection) => Promise<Outcome>;
 
 function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>): Queries {
-  const read = (sql: string, parameters: readonly SqlParameter[]) =>
+  const read = (sql: string, parameters: readonly SqlParameter[] = []) =>
     run(async (connection) => {
       const reader = await connection.runAndReadAll(sql, parameters.map(bound), parameters.map(typeOf));
-      return { names: reader.deduplicatedColumnNames(), columns: reader.getColumnsJS().map(plainColumn) };
+      const columns = reader.getColumnsJS().map(plainColumn);
+      return reader.deduplicatedColumnNames().map((name, index) => [name, columns[index] ?? []] as const);
     });
   return {
-    rows: async <Row>(sql: string, parameters: readonly SqlParameter[] = []) => {
-      const { names, columns } = await read(sql, parameters);
-      return rowsOf(names, columns) as Row[];
+    rows: async <Row>(sql: string, parameters?: readonly SqlParameter[]) => {
+      const columns = await read(sql, parameters);
+      return Array.from(columns[0]?.[1] ?? [], (_, index) => {
+        const row: Record<string, unknown> = {};
+        for (const [name, values] of columns) row[name] = values[index];
+        return row as Row;
+      });
     },
-    columns: async <Name extends string>(sql: string, parameters: readonly SqlParameter[] = []) => {
-      const { names, columns } = await read(sql, parameters);
-      return Object.fromEntries(names.map((name, index) => [name, columns[index] ?? []])) as Record<Name, unknown[]>;
-    },
+    columns: async <Name extends string>(sql: string, parameters?: readonly SqlParameter[]) =>
+      Object.fromEntries(await read(sql, parameters)) as Record<Name, readonly unknown[]>,
     stream: (sql, parameters, take) =>
       run(async (connection) => {
         const result = await connection.stream(sql, parameters.map(bound), parameters.map(typeOf));
@@ -199,7 +195,7 @@ function numbersIn(vector: DuckDBVector): Float64Array {
 
 /** The connections of an engine, and the statements that wait for one, first come, first served. */
 function connectionPool(idle: DuckDBConnection[], { waiting_max, statement_limit_ms }: EngineRole) {
-  const waiting: Omit<PromiseWithResolvers<DuckDBConnection>, 'promise'>[] = [];
+  const waiting: PromiseWithResolvers<DuckDBConnection>[] = [];
   /** Running statements by their connection; they settle once they have ended. */
   const running = new Map<DuckDBConnection, Promise<unknown>>();
   let isClosed = false;
@@ -208,11 +204,12 @@ function connectionPool(idle: DuckDBConnection[], { waiting_max, statement_limit
     if (isClosed) throw closed();
     const free = idle.pop();
     if (free !== undefined) return free;
-    if (!isAhead && waiting.length >= waiting_max) throw overloaded();
-    const { promise, ...place } = Promise.withResolvers<DuckDBConnection>();
+    if (!isAhead && waiting.length >= waiting_max)
+      throw new ApiError('overloaded', ERROR_MESSAGES.overloaded, RETRY_SOON, { reason: 'engine' });
+    const place = Promise.withResolvers<DuckDBConnection>();
     if (isAhead) waiting.unshift(place);
     else waiting.push(place);
-    return promise;
+    return place.promise;
   };
   const giveBack = (connection: DuckDBConnection) => {
     running.delete(connection);
@@ -263,21 +260,12 @@ function interruptUntilEnd(connection: DuckDBConnection): NodeJS.Timeout {
   return setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS).unref();
 }
 
-function overloaded(): ApiError {
-  const headers = { 'Retry-After': String(RETRY_AFTER_S) };
-  return new ApiError('overloaded', ERROR_MESSAGES.overloaded, headers, { reason: 'engine' });
-}
-
 function closed(): Error {
   return new Error('the query engine is closed');
 }
 
 function bound(parameter: SqlParameter): DuckDBValue {
   return isList(parameter) ? listValue([...parameter]) : parameter;
-}
-
-function isList(parameter: SqlParameter): parameter is readonly string[] {
-  return Array.isArray(parameter);
 }
 
 function typeOf(parameter: SqlParameter): DuckDBType {
@@ -287,12 +275,8 @@ function typeOf(parameter: SqlParameter): DuckDBType {
   return typeof parameter === 'number' ? DOUBLE : VARCHAR;
 }
 
-function rowsOf(names: readonly string[], columns: readonly (readonly unknown[])[]): Record<string, unknown>[] {
-  return Array.from({ length: columns[0]?.length ?? 0 }, (_, index) => {
-    const row: Record<string, unknown> = {};
-    for (let column = 0; column < names.length; column++) row[names[column] as string] = columns[column]?.[index];
-    return row;
-  });
+function isList(parameter: SqlParameter): parameter is readonly string[] {
+  return Array.isArray(parameter);
 }
 
 function plainColumn(values: readonly unknown[]): readonly unknown[] {

@@ -1,5 +1,4 @@
 import { type Table as ArrowTable, tableFromIPC } from 'apache-arrow';
-import KDBush from 'kdbush';
 import type { z } from 'zod';
 import { columns, type Table } from '../../schemas/columns.ts';
 import { boxAround } from '../../schemas/geo/around.ts';
@@ -8,7 +7,7 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { cells, detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { yieldToEventLoop } from '../http/event-loop.ts';
 import type { Catalog, Edition } from './catalog.ts';
-import { type DataRoot, DataUnavailable } from './data-root.ts';
+import { DataUnavailable } from './data-root.ts';
 
 /** Rows of a live file, held as columns. */
 interface LiveTable<Row> {
@@ -21,7 +20,7 @@ interface LiveTable<Row> {
 /** Detections of one scan in a place. */
 interface PlaceScan {
   scan_time: number;
-  /** Index of its largest detection; of equals the first. */
+  /** Index of its largest detection, and of equal ones the first. */
   largest: number;
   max_ml_mm: number;
   max_confidence: number;
@@ -51,7 +50,7 @@ export interface Found<Item> {
   readonly distance_km: number;
 }
 
-/** The half hour before the newest scan, immutable. Look-backs by the clock are the caller's: `since_ms` is the oldest scan wanted. */
+/** The half hour before the newest scan, immutable. Callers that look back from the clock pass `since_ms`, the oldest scan that counts. */
 export type LiveSnapshot = Awaited<ReturnType<typeof snapshotOf>>;
 
 export interface Live {
@@ -59,18 +58,15 @@ export interface Live {
   readonly snapshot: (edition?: Edition) => LiveSnapshot;
 }
 
-/** Opens the live snapshot of a data root; it follows the catalog's editions and is replaced before they are. */
-export async function openLive(store: Pick<DataRoot, 'bytes'>, catalog: Catalog): Promise<Live> {
-  let files: Edition['live'] = null;
-  let snapshot = await snapshotOf(store, null, null);
+/** Opens the live snapshot of the catalog's root; it is replaced before an edition is handed out. */
+export async function openLive(catalog: Catalog): Promise<Live> {
+  let newest: LiveSnapshot | undefined;
   const snapshots = new WeakMap<Edition, LiveSnapshot>();
   await catalog.beforeEdition(async (edition) => {
-    const { live, newest_scan_ms } = edition;
-    if (JSON.stringify(live) !== JSON.stringify(files) || newest_scan_ms !== snapshot.newest_scan_ms) {
-      snapshot = await snapshotOf(store, live, newest_scan_ms);
-      files = live;
-    }
-    snapshots.set(edition, snapshot);
+    const { newest_scan_ms } = edition;
+    if (newest?.version !== versionOf(edition) || newest.newest_scan_ms !== newest_scan_ms)
+      newest = await snapshotOf(edition);
+    snapshots.set(edition, newest);
   });
   return {
     snapshot: (edition = catalog.edition()) => {
@@ -81,17 +77,21 @@ export async function openLive(store: Pick<DataRoot, 'bytes'>, catalog: Catalog)
   };
 }
 
-async function snapshotOf(store: Pick<DataRoot, 'bytes'>, files: Edition['live'], newest_scan_ms: number | null) {
-  const detectionRows = await readTable(store, files?.detections, detections);
-  const cellRows = await readTable(store, files?.cells, cells);
-  const trackRows = await readTable(store, files?.tracks, tracks);
+/** Changes with every snapshot. */
+function versionOf({ live, newest_scan_ms }: Edition): string {
+  return live === null ? `none ${newest_scan_ms}` : `${live.detections} ${live.cells} ${live.tracks}`;
+}
+
+async function snapshotOf(edition: Edition) {
+  const { files, live, newest_scan_ms } = edition;
+  const detectionRows = await readTable(files, live?.detections, detections);
+  const cellRows = await readTable(files, live?.cells, cells);
+  const trackRows = await readTable(files, live?.tracks, tracks);
   const places = placesOf(detectionRows);
   await yieldToEventLoop();
   const storms = stormsOf(trackRows);
-  const times = [detectionRows.column('scan_time'), trackRows.column('scan_time')].flatMap((all) => [
-    ...new Set(Array.from(all)),
-  ]);
-  const scanTimes = times.sort((a, b) => a - b);
+  const times = [detectionRows.column('scan_time'), trackRows.column('scan_time')].flatMap((all) => Array.from(all));
+  const scanTimes = [...new Set(times)].sort((a, b) => a - b);
   const byTrack = new Map(storms.map((storm) => [storm.seen.track_id, storm]));
   const cellAt = groupBy(cellRows, (index) => cellKey(cellRows, index));
   const tracksOfCell = groupBy(trackRows, (index) => cellKey(trackRows, index));
@@ -99,27 +99,28 @@ async function snapshotOf(store: Pick<DataRoot, 'bytes'>, files: Edition['live']
   const ofTrack = groupBy(detectionRows, (index) => detectionRows.column('track_id')[index] ?? null);
   const newestHail = rowsOfScan(detectionRows, newest_scan_ms);
   const [lats, lons] = [detectionRows.column('lat'), detectionRows.column('lon')];
-  const newestNear = pointIndex(newestHail.map((pixel) => ({ lat: lats[pixel], lon: lons[pixel] })));
   const stormCells = new Set(storms.map(({ seen }) => `${seen.scan_time} ${seen.cell_index}`));
-  const nearPlaces = nearby(places, ({ lat, lon, geohash5 }) => ({ lat, lon, name: geohash5 }));
-  const nearStorms = nearby(storms, ({ seen: { lat, lon, track_id } }) => ({ lat, lon, name: track_id }));
   return {
     newest_scan_ms,
-    /** Changes with every snapshot. */
-    version: files === null ? `none ${newest_scan_ms}` : `${files.detections} ${files.cells} ${files.tracks}`,
+    version: versionOf(edition),
     detections: detectionRows,
     /** Every published track that continues. */
     storms,
-    placesWithin: (position: Position, radius_km: number, since_ms: number): Found<Place>[] =>
-      nearPlaces(position, radius_km).filter(({ item }) => item.last_detected >= since_ms),
-    stormsWithin: (position: Position, radius_km: number, since_ms: number): Found<Storm>[] =>
-      nearStorms(position, radius_km).filter(({ item }) => item.seen.scan_time >= since_ms),
+    placesWithin: (position: Position, radius_km: number, since_ms: number): Found<Place>[] => {
+      const recent = places.filter(({ last_detected }) => last_detected >= since_ms);
+      return within(recent, position, radius_km, ({ lat, lon, geohash5: name }) => ({ lat, lon, name }));
+    },
+    stormsWithin: (position: Position, radius_km: number, since_ms: number): Found<Storm>[] => {
+      const recent = storms.filter(({ seen }) => seen.scan_time >= since_ms);
+      return within(recent, position, radius_km, ({ seen: { lat, lon, track_id: name } }) => ({ lat, lon, name }));
+    },
     /** Indices of the detections of the newest scan: all, and those within a distance of a point, in no order. */
     newestHail,
-    newestHailWithin: (position: Position, radius_km: number): readonly number[] =>
-      newestNear(position, radius_km)
-        .map((at) => newestHail[at] as number)
-        .filter((pixel) => isWithinKm(position, { lat: lats[pixel], lon: lons[pixel] }, radius_km)),
+    newestHailWithin: (position: Position, radius_km: number): readonly number[] => {
+      const isNear = boxTest(position, radius_km);
+      const at = (pixel: number) => ({ lat: lats[pixel], lon: lons[pixel] });
+      return newestHail.filter((pixel) => isNear(at(pixel)) && isWithinKm(position, at(pixel), radius_km));
+    },
     /** True for a detection in a storm cell that is the newest of a storm. */
     isTracked: (detection: number): boolean => stormCells.has(cellKey(detectionRows, detection) ?? ''),
     /** Oldest scan with hail or storms that is not older than an instant; null without one. Answers change when it does. */
@@ -147,14 +148,14 @@ function rowsOfScan(rows: LiveTable<{ readonly scan_time: number }>, scan_ms: nu
 }
 
 async function readTable<Row extends z.ZodObject>(
-  store: Pick<DataRoot, 'bytes'>,
+  files: Pick<Edition['files'], 'bytes'>,
   path: string | undefined,
   table: Table<Row>,
 ): Promise<LiveTable<z.infer<Row>>> {
   if (path === undefined) return liveTable(table, null);
   let arrow: ArrowTable;
   try {
-    arrow = tableFromIPC(await store.bytes(path));
+    arrow = tableFromIPC(await files.bytes(path));
   } catch (cause) {
     throw new DataUnavailable(path, 'is named by the switch and cannot be read', { cause });
   }
@@ -234,12 +235,11 @@ function stormsOf(rows: LiveTable<TrackPoint>): Storm[] {
   });
 }
 
-interface CellColumns {
-  readonly scan_time: number;
-  readonly cell_index: number | null;
-}
-
-function cellKey(rows: LiveTable<CellColumns>, index: number): string | null {
+/** Name of the storm cell of a row; null for a row of none. */
+function cellKey(
+  rows: LiveTable<{ readonly scan_time: number; readonly cell_index: number | null }>,
+  index: number,
+): string | null {
   const cell_index = rows.column('cell_index')[index] ?? null;
   return cell_index === null ? null : `${rows.column('scan_time')[index]} ${cell_index}`;
 }
@@ -253,30 +253,25 @@ function groupBy(rows: { readonly length: number }, key: (index: number) => stri
   };
 }
 
-/** Finds the indices of the points in the box around a circle; indexed at the first call. */
-function pointIndex(points: readonly Position[]) {
-  let index: KDBush | null = null;
-  return (position: Position, radius_km: number): number[] => {
-    if (points.length === 0) return [];
-    if (index === null) {
-      index = new KDBush(points.length);
-      for (const { lat, lon } of points) index.add(lon, lat);
-      index.finish();
-    }
-    return index.range(...boxAround(position, radius_km));
-  };
+/** True for points in a box around a circle: a pre-filter, since geodesics are a hundred times as slow. */
+function boxTest(position: Position, radius_km: number): (point: Position) => boolean {
+  const [west, south, east, north] = boxAround(position, radius_km);
+  return ({ lat, lon }) => lat >= south && lat <= north && lon >= west && lon <= east;
 }
 
-/** Items within a distance of a point, the distance included, nearest first. */
-function nearby<Item>(items: readonly Item[], placeOf: (item: Item) => Position & { readonly name: string }) {
-  const places = items.map(placeOf);
-  const inBox = pointIndex(places);
-  return (position: Position, radius_km: number): Found<Item>[] => {
-    const nameOf = ({ at }: { readonly at: number }) => places[at]?.name ?? '';
-    return inBox(position, radius_km)
-      .map((at) => ({ at, distance_km: distanceKm(position, places[at] as Position) }))
-      .filter(({ distance_km }) => distance_km <= radius_km)
-      .sort((a, b) => a.distance_km - b.distance_km || (nameOf(a) < nameOf(b) ? -1 : 1))
-      .map(({ at, distance_km }) => ({ item: items[at] as Item, distance_km }));
-  };
+/** Items within a distance of a point, the distance included, nearest first, equals by name. */
+function within<Item>(
+  items: readonly Item[],
+  position: Position,
+  radius_km: number,
+  placeOf: (item: Item) => Position & { readonly name: string },
+): Found<Item>[] {
+  const isNear = boxTest(position, radius_km);
+  return items
+    .map((item) => ({ item, place: placeOf(item) }))
+    .filter(({ place }) => isNear(place))
+    .map(({ item, place }) => ({ item, name: place.name, distance_km: distanceKm(position, place) }))
+    .filter(({ distance_km }) => distance_km <= radius_km)
+    .sort((a, b) => a.distance_km - b.distance_km || (a.name < b.name ? -1 : 1))
+    .map(({ item, distance_km }) => ({ item, distance_km }));
 }

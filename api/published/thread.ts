@@ -26,6 +26,8 @@ const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 24 };
 export function onThread<Question, Answer>({ module, name, subject, limit_ms }: ThreadTask) {
   let pool: Piscina<Question, Answer> | undefined;
   let under_way = 0;
+  const overloaded = (message: string) =>
+    new ApiError('overloaded', message, { 'Retry-After': String(RETRY_AFTER_S) }, { reason: 'thread' });
   return async (question: Question): Promise<Answer> => {
     if (under_way >= UNDER_WAY_MAX) throw overloaded(`too many wait for ${subject}`);
     if (pool === undefined) {
@@ -44,8 +46,4 @@ export function onThread<Question, Answer>({ module, name, subject, limit_ms }: 
       under_way -= 1;
     }
   };
-}
-
-function overloaded(message: string): ApiError {
-  return new ApiError('overloaded', message, { 'Retry-After': String(RETRY_AFTER_S) }, { reason: 'thread' });
 }

@@ -3,7 +3,7 @@ import { type ClimatologyCell, climatology } from '../../schemas/tables/derived.
 import type { Catalog } from '../published/catalog.ts';
 import type { Engine } from '../published/duckdb.ts';
 import { openStaticTable } from '../published/terrain.ts';
-import { FILES, selectList } from './sql.ts';
+import { readTable } from './sql.ts';
 
 /** The published climatology. */
 export interface ClimatologyTable {
@@ -25,19 +25,12 @@ export interface Climatology {
 /** Keeps the climatology in memory. */
 export async function openClimatology({ priority }: Engine, catalog: Catalog): Promise<Climatology> {
   const table = await openStaticTable(catalog, climatology, async (paths, version): Promise<ClimatologyTable> => {
-    const columns = await priority.columns<keyof ClimatologyCell>(`SELECT ${selectList(climatology)} FROM ${FILES}`, [
-      paths,
-    ]);
-    const cells = new Map((columns.geohash4 as readonly string[]).map((geohash4, index) => [geohash4, index]));
-    const rowAt = (index: number) =>
-      Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[index]])) as ClimatologyCell;
-    if (cells.size === 0) throw new RangeError('the table is empty');
-    const { data_source, data_as_of } = rowAt(0);
-    const cell = (geohash4: string) => {
-      const index = cells.get(geohash4);
-      return index === undefined ? null : rowAt(index);
-    };
-    return { cell, provenance: data_source, data_as_of, version };
+    const rows = await readTable(priority, climatology, paths, '', []);
+    const cells = new Map(rows.map((row) => [row.geohash4, row]));
+    const [first] = rows;
+    if (first === undefined) throw new RangeError('the table is empty');
+    const { data_source: provenance, data_as_of } = first;
+    return { cell: (geohash4) => cells.get(geohash4) ?? null, provenance, data_as_of, version };
   });
   return { table };
 }

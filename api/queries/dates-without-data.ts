@@ -14,12 +14,6 @@ export function datesWithoutData(edition: Pick<Edition, 'provenanceOf'>, first: 
   return datesFrom(first, last).filter((date) => edition.provenanceOf([date]) === null);
 }
 
-/** Collection of ground reports on some storm dates: elsewhere the absence of reports proves nothing. */
-interface CollectedDates extends ReportGaps {
-  /** Dates for which a source was collected at least in part. */
-  readonly isCollected: (date: string) => boolean;
-}
-
 /**
  * Of which storm dates from one to another, both included, ground reports were collected, by what the published files record; of
  * a collection without that record nothing is known, and nothing counts as collected.
@@ -30,16 +24,13 @@ export async function collectedDates(
   first: string,
   last: string,
   storm_day_start_hour: number,
-): Promise<CollectedDates> {
+): Promise<ReportGaps> {
   const paths = edition.collection('reports')?.collected_paths ?? [];
   const where = 'WHERE storm_date BETWEEN $2::DATE AND $3::DATE';
   const rows = await readTable(engine, collectedReports, paths, where, [first, last]);
   const byDate = Map.groupBy(rows, ({ storm_date }) => storm_date);
   const dates = datesFrom(first, last);
-  const of_source = (source: CollectedReports['source']) =>
-    new Set(rows.filter((row) => row.source === source).map(({ storm_date }) => storm_date));
   return {
-    isCollected: (date) => byDate.has(date),
     dates_without_reports: dates.filter((date) => !byDate.has(date)),
     dates_collected_in_part: dates.flatMap((date) => {
       const gaps = uncollected(byDate.get(date) ?? [], {
@@ -49,7 +40,7 @@ export async function collectedDates(
       return !byDate.has(date) || gaps.length === 0 ? [] : [{ date, gaps }];
     }),
     sources: REPORT_FEEDS.map((source) => {
-      const held = of_source(source);
+      const held = new Set(rows.filter((row) => row.source === source).map(({ storm_date }) => storm_date));
       return { source, dates_not_collected: dates.filter((date) => !held.has(date)) };
     }),
   };

@@ -10,10 +10,15 @@ import type { PixelWindow } from '../rules/pixel-distance.ts';
 import { FILES } from './sql.ts';
 
 /** Facts of a pixel's geohash5 place on a date: neighbours share them. */
-const PLACE_COLUMNS = ['place_first_detected', 'place_last_detected', 'place_scans', 'place_duration_min'] as const;
-export const COMPANION_COLUMNS = Object.keys(companionFields) as (keyof typeof companionFields)[];
-const DAY_MAX_COLUMNS = [...PLACE_COLUMNS, 'day', 'max_mm', 'max_time', 'confidence', ...COMPANION_COLUMNS] as const;
-export type DayMaxColumn = (typeof DAY_MAX_COLUMNS)[number];
+export const PLACE_COLUMNS = [
+  'place_first_detected',
+  'place_last_detected',
+  'place_scans',
+  'place_duration_min',
+] as const;
+const OWN_COLUMNS = ['day', 'max_mm', 'max_time', 'confidence'] as const;
+export type DayMaxColumn = (typeof PLACE_COLUMNS | typeof OWN_COLUMNS)[number] | keyof typeof companionFields;
+const DAY_MAX_COLUMNS = [...PLACE_COLUMNS, ...OWN_COLUMNS, ...Object.keys(companionFields)] as readonly DayMaxColumn[];
 
 interface Column {
   /** Value of a row. */
@@ -47,7 +52,7 @@ type FileRows = DayMaxRows & { readonly bytes: number };
 
 /** Twice what a usual year of CONUS takes: 2.4 million pixels, 60 MB. */
 const BYTES_MAX = 128_000_000;
-/** Files that wait to be read; of more the oldest is dropped until it is asked for again. */
+/** Files that wait to be read; further ones wait to be asked for again. */
 const WAITING_MAX = 1024;
 /** Pause after each file, in times of its reading: questions that need more than fits must not keep a core busy. */
 const PAUSE_SHARE = 2;
@@ -62,41 +67,32 @@ export type HistoryMemory = ReturnType<typeof openHistoryMemory>;
 export function openHistoryMemory(engine: Engine, failed: (path: string, error: unknown) => void) {
   const files = new LRUCache<string, FileRows>({ maxSize: BYTES_MAX, sizeCalculation: ({ bytes }) => bytes + 1 });
   const wanted = new Set<string>();
-  let reading: Promise<void> | null = null;
   let isClosed = false;
+  let reading = Promise.resolve();
 
-  const readWanted = async () => {
-    while (!isClosed) {
-      // The file that was asked for last is the one that other questions need now.
-      const path = [...wanted].at(-1);
-      if (path === undefined) return;
-      const since = performance.now();
-      try {
-        files.set(path, await readFile(engine.priority, path));
-      } catch (error) {
-        if (!isClosed) failed(path, error);
-      }
-      wanted.delete(path);
-      await pause(PAUSE_SHARE * (performance.now() - since));
+  const read = async (path: string) => {
+    if (isClosed) return;
+    const since = performance.now();
+    try {
+      files.set(path, await readFile(engine.priority, path));
+    } catch (error) {
+      if (!isClosed) failed(path, error);
     }
+    wanted.delete(path);
+    await pause(PAUSE_SHARE * (performance.now() - since));
   };
   return {
     /** The files that are in memory, and the paths of the others: those are read afterwards, for later questions. */
     split: (paths: readonly string[]): { inMemory: DayMaxRows[]; unread: string[] } => {
-      const inMemory = paths.flatMap((path) => files.get(path) ?? []);
       const unread = paths.filter((path) => !files.has(path));
-      for (const path of unread) wanted.add(path);
-      while (wanted.size > WAITING_MAX) wanted.delete(wanted.keys().next().value as string);
-      if (unread.length > 0)
-        reading ??= readWanted().finally(() => {
-          reading = null;
-        });
-      return { inMemory, unread };
+      for (const path of unread.filter((each) => !wanted.has(each)).slice(0, WAITING_MAX - wanted.size)) {
+        wanted.add(path);
+        reading = reading.then(() => read(path));
+      }
+      return { inMemory: paths.flatMap((path) => files.get(path) ?? []), unread };
     },
-    /** Resolves once no file is being read and none waits. */
-    settled: async (): Promise<void> => {
-      while (reading !== null) await reading;
-    },
+    /** Resolves once every file that was asked for is read. */
+    settled: (): Promise<void> => reading,
     /** Stops reading, after the file that is being read. */
     close: async (): Promise<void> => {
       isClosed = true;
@@ -174,28 +170,26 @@ interface NumberColumn extends Column {
 /** Encodes a column that arrives in pieces. */
 function columnEncoder() {
   const codeOf = new Map<number, number>();
-  let codes = new Uint32Array(4096);
-  let length = 0;
+  const pieces: Uint32Array[] = [];
+  const codeFor = (value: number) => {
+    const code = codeOf.get(value) ?? codeOf.size;
+    if (code === codeOf.size) codeOf.set(value, code);
+    return code;
+  };
   return {
-    add: (piece: Float64Array): void => {
-      if (length + piece.length > codes.length) {
-        const larger = new Uint32Array(2 * (length + piece.length));
-        larger.set(codes);
-        codes = larger;
-      }
-      for (const value of piece) {
-        const code = codeOf.get(value) ?? codeOf.size;
-        if (code === codeOf.size) codeOf.set(value, code);
-        codes[length++] = code;
-      }
-    },
-    done: (): NumberColumn => numberColumn(Float64Array.from(codeOf.keys()), codes.subarray(0, length)),
+    add: (piece: Float64Array) => pieces.push(Uint32Array.from(piece, codeFor)),
+    done: (): NumberColumn => numberColumn(Float64Array.from(codeOf.keys()), pieces),
   };
 }
 
 /** Stands outside the encoder, whose buffers a column must not keep. */
-function numberColumn(values: Float64Array, codes: Uint32Array): NumberColumn {
+function numberColumn(values: Float64Array, pieces: readonly Uint32Array[]): NumberColumn {
   const Narrow = values.length <= 0x100 ? Uint8Array : values.length <= 0x10000 ? Uint16Array : Uint32Array;
-  const narrow = new Narrow(codes);
-  return { bytes: values.byteLength + narrow.byteLength, at: (index) => values[narrow[index]] };
+  const codes = new Narrow(pieces.reduce((sum, { length }) => sum + length, 0));
+  let length = 0;
+  for (const piece of pieces) {
+    codes.set(piece, length);
+    length += piece.length;
+  }
+  return { bytes: values.byteLength + codes.byteLength, at: (index) => values[codes[index]] };
 }

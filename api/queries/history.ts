@@ -10,12 +10,12 @@ import { type LargestPixel, largestPerDate, type PixelQuestion } from '../rules/
 import { pixelsAround } from '../rules/pixel-distance.ts';
 import type { PixelDay } from '../rules/verification.ts';
 import {
-  COMPANION_COLUMNS,
   columnsBy,
   DAY_MAX_SELECT,
   type DayMaxColumn,
   type DayMaxRows,
   type HistoryMemory,
+  PLACE_COLUMNS,
 } from './history-memory.ts';
 import { FILES } from './sql.ts';
 
@@ -26,18 +26,12 @@ export interface HistoryQuestion extends PixelQuestion {
 }
 
 /** The largest detection of a storm date in the radius, as `largestPerDate` ranks them. */
-export interface DayHail extends Pick<DayMax, keyof typeof companionFields>, Position {
+export interface DayHail
+  extends Pick<DayMax, keyof typeof companionFields>,
+    Position,
+    Readonly<Record<(typeof PLACE_COLUMNS)[number] | 'distance_km' | 'max_mm' | 'max_time' | 'confidence', number>> {
   readonly storm_date: string;
   readonly geohash5: string;
-  readonly distance_km: number;
-  readonly max_mm: number;
-  readonly max_time: number;
-  readonly confidence: number;
-  /** Of the geohash5 place on that date, like the three below. */
-  readonly place_first_detected: number;
-  readonly place_last_detected: number;
-  readonly place_scans: number;
-  readonly place_duration_min: number;
 }
 
 /** The largest hail of each storm date with a detection in the radius, newest date first. */
@@ -108,26 +102,10 @@ async function dayOf(
   edition: Edition,
   { rows: { columns }, index, ...pixel }: LargestPixel<DayMaxRows>,
 ): Promise<DayHail> {
-  const at = (name: DayMaxColumn) => columns[name].at(index);
-  const orNull = (value: number) => (Number.isNaN(value) ? null : value);
-  const hail = {
-    ...pixel,
-    geohash5: geohash(pixel.lat, pixel.lon, 5),
-    max_mm: at('max_mm'),
-    max_time: at('max_time'),
-    confidence: at('confidence'),
-    ...(Object.fromEntries(COMPANION_COLUMNS.map((name) => [name, orNull(at(name))])) as Pick<
-      DayMax,
-      keyof typeof companionFields
-    >),
-  };
-  const place = {
-    place_first_detected: at('place_first_detected'),
-    place_last_detected: at('place_last_detected'),
-    place_scans: at('place_scans'),
-    place_duration_min: at('place_duration_min'),
-  };
-  if (!Object.values(place).some(Number.isNaN)) return { ...hail, ...place };
+  const values = Object.entries(columns).map(([name, { at }]) => [name, Number.isNaN(at(index)) ? null : at(index)]);
+  const { day: _, ...facts } = Object.fromEntries(values) as Record<DayMaxColumn, number | null>;
+  const hail = { ...pixel, geohash5: geohash(pixel.lat, pixel.lon, 5), ...facts } as DayHail;
+  if (PLACE_COLUMNS.every((name) => facts[name] !== null)) return hail;
   const scans = await placeScans(engine, edition, hail);
   return {
     ...hail,

@@ -71,7 +71,7 @@ export async function readVerification(
   ]);
   const found = signsAround(point, pixels, reports);
   const open = found.filter(needsTimes).map(({ storm_date }) => storm_date);
-  const [times, radar, heard] = await Promise.all([
+  const [times, radar, report_gaps] = await Promise.all([
     detectionTimes(engine, edition, point, open),
     radarCoverage(engine, edition, date_start, date_end, storm_day_start_hour),
     collectedDates(engine, edition, date_start, date_end, storm_day_start_hour),
@@ -93,7 +93,6 @@ export async function readVerification(
     ...used.map((report) => report.data_source),
   ]);
   const dates_without_data = datesWithoutData(edition, date_start, date_end);
-  const { isCollected: _, ...report_gaps } = heard;
   const reported = new Set(used.map(({ storm_date }) => storm_date));
   const dates_without_reports = report_gaps.dates_without_reports.filter((date) => !reported.has(date));
   const judged = {
@@ -143,9 +142,9 @@ function reportsAround(
 }
 
 const TIMES_SQL = `
-  SELECT storm_date::VARCHAR AS storm_date, "row"::INTEGER AS r, col::INTEGER AS c, scan_time FROM ${FILES}
-  WHERE "row" BETWEEN $2::USMALLINT AND $3::USMALLINT AND col BETWEEN $4::USMALLINT AND $5::USMALLINT
-    AND storm_date IN (SELECT unnest($6::VARCHAR[])::DATE)`;
+  SELECT storm_date::VARCHAR AS storm_date, "row"::INTEGER AS r, col::INTEGER AS c, list(epoch_ms(scan_time)::DOUBLE) AS scan_times
+  FROM ${FILES} WHERE "row" BETWEEN $2::USMALLINT AND $3::USMALLINT AND col BETWEEN $4::USMALLINT AND $5::USMALLINT
+    AND storm_date IN (SELECT unnest($6::VARCHAR[])::DATE) GROUP BY storm_date, r, c`;
 
 /** Instants of all detections around the point on some dates, by date and `pixelKey`. */
 async function detectionTimes(
@@ -154,26 +153,16 @@ async function detectionTimes(
   point: Position,
   dates: readonly string[],
 ): Promise<ReadonlyMap<string, ReadonlyMap<number, readonly number[]>>> {
-  const byDate = new Map<string, Map<number, number[]>>();
   const bbox: Bbox = boxAround(point, VERIFICATION_RADIUS_M / 1000);
   const paths = edition.paths(detections.name, dates, { bbox });
-  if (paths.length === 0) return byDate;
+  if (paths.length === 0) return new Map();
   const { row0, row1, col0, col1 } = pixelsAround(point, VERIFICATION_RADIUS_M);
-  const rows = await engine.rows<{ storm_date: string; r: number; c: number; scan_time: number }>(TIMES_SQL, [
-    paths,
-    row0,
-    row1,
-    col0,
-    col1,
-    dates,
-  ]);
-  for (const { storm_date, r, c, scan_time } of rows) {
-    const ofDate = byDate.get(storm_date) ?? new Map<number, number[]>();
-    byDate.set(storm_date, ofDate);
-    const key = pixelKey(r, c);
-    ofDate.set(key, [...(ofDate.get(key) ?? []), scan_time]);
-  }
-  return byDate;
+  const asked = [paths, row0, row1, col0, col1, dates];
+  const rows = await engine.rows<{ storm_date: string; r: number; c: number; scan_times: number[] }>(TIMES_SQL, asked);
+  const byDate = [...Map.groupBy(rows, ({ storm_date }) => storm_date)];
+  return new Map(
+    byDate.map(([date, ofDate]) => [date, new Map(ofDate.map(({ r, c, scan_times }) => [pixelKey(r, c), scan_times]))]),
+  );
 }
 
 /**

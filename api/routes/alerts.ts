@@ -27,7 +27,6 @@ import {
   type Subscription as SubscriptionRecord,
   updateSubscription,
 } from '../alerts/subscriptions.ts';
-import { cursorQuery, integerQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { ownRow } from '../records/own-rows.ts';
 import { rounded } from '../rules/rounded.ts';
@@ -35,44 +34,38 @@ import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { checkUrl } from '../webhooks/client.ts';
 import type { Alert as AlertRecord } from '../webhooks/formats.ts';
 import { newSecret } from '../webhooks/signing-secrets.ts';
-import { readPage } from './paging.ts';
+import { found, pageQuery, readPage } from './owned.ts';
 
 const PATH = '/v1/alerts';
 const ONE = `${PATH}/{id}`;
-const GROUP = 'Alerts';
-const PAGE = { min: 1, max: 100, default: 25 } as const;
+const READ = { group: 'Alerts', scope: 'alerts:read' } as const;
+const WRITE = { ...READ, scope: 'alerts:write' } as const;
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
 
 export const listAlerts = readEndpoint({
   method: 'GET',
   path: PATH,
-  group: GROUP,
+  ...READ,
   summary: 'List alert subscriptions',
   description: 'Alert subscriptions of the business, oldest first, in pages. Secrets are not among them.',
-  scope: 'alerts:read',
-  cacheable: false,
-  query: z.object({
-    limit: integerQuery({ ...PAGE, description: 'Subscriptions per page.' }),
-    cursor: cursorQuery(),
-  }),
+  query: z.object(pageQuery('Subscriptions', 25, 100)),
   reply: Subscriptions,
   example: LIST_ALERTS_EXAMPLE,
   price: flatPrice('alerts.list', 1),
-  answer: async ({ query, ...call }) => {
-    const { page, next_cursor } = await readPage(call, SUBSCRIPTIONS, { business_id: call.caller.business_id }, query);
-    return { body: { subscriptions: page.map(resourceOf), count: page.length, next_cursor } };
+  answer: async (call) => {
+    const { page, ...rest } = await readPage(SUBSCRIPTIONS, { business_id: call.caller.business_id }, call);
+    return { body: { subscriptions: page.map(resourceOf), ...rest } };
   },
 });
 
 export const createAlert = writeEndpoint({
   method: 'POST',
   path: `${PATH}/subscribe`,
-  group: GROUP,
+  ...WRITE,
   summary: 'Subscribe to hail in a circle',
   description:
     'Events are sent as signed POST requests when hail of the size or more is detected in the circle, and when none was for half an hour: to the address given here, and to the webhooks of the business. The secret that the former are signed with is shown this once.',
-  scope: 'alerts:write',
   feature: 'real_time_delivery',
   idempotent: true,
   answers_secret: true,
@@ -85,16 +78,12 @@ export const createAlert = writeEndpoint({
     return null;
   },
   write: async ({ body, caller, services }, writer) => {
-    const { lat, lon, radius_km, webhook_url, name } = body;
+    const { min_mesh_mm: _, ...circle } = body;
     const webhook_secret = newSecret();
     const min_size_mm = thresholdOf(body) ?? SUBSCRIPTION_LIMITS.min_size_mm.default;
     const secret = services.secrets.encrypt(webhook_secret);
     const limit = caller.plan.quotas.subscriptions;
-    const made = await createSubscription(
-      writer,
-      { name, lat, lon, radius_km, min_size_mm, webhook_url, secret },
-      limit,
-    );
+    const made = await createSubscription(writer, { ...circle, min_size_mm, secret }, limit);
     if (made === null)
       throw new ApiError(
         'resource_exhausted',
@@ -107,31 +96,27 @@ export const createAlert = writeEndpoint({
 export const getAlert = readEndpoint({
   method: 'GET',
   path: ONE,
-  group: GROUP,
+  ...READ,
   summary: 'One alert subscription',
   description: 'An alert subscription and its last alerts.',
-  scope: 'alerts:read',
-  cacheable: false,
   params: Id,
   reply: SubscriptionDetail,
   example: GET_ALERT_EXAMPLE,
   price: flatPrice('alerts.get', 1),
   answer: async ({ params, caller: { business_id }, services: { records } }) => {
-    const found = await ownRow(records.reader, 'subscriptions', { business_id, id: params.id });
-    if (found === null) throw unknownSubscription();
-    const alerts = await recentAlerts(records.reader, business_id, found.id, RECENT_ALERTS);
-    return { body: { ...resourceOf(found), recent_alerts: alerts.map(alertOf) } };
+    const own = found(await ownRow(records.reader, 'subscriptions', { business_id, id: params.id }), 'subscription');
+    const alerts = await recentAlerts(records.reader, business_id, own.id, RECENT_ALERTS);
+    return { body: { ...resourceOf(own), recent_alerts: alerts.map(alertOf) } };
   },
 });
 
 export const updateAlert = writeEndpoint({
   method: 'PATCH',
   path: ONE,
-  group: GROUP,
+  ...WRITE,
   summary: 'Change an alert subscription',
   description:
     'Changes the fields that are sent. An open alert that the subscription would not raise any more is closed, and nobody is told; nothing is raised or kept for a subscription that is paused.',
-  scope: 'alerts:write',
   params: Id,
   body: SubscriptionUpdate,
   reply: SubscriptionResource,
@@ -139,7 +124,7 @@ export const updateAlert = writeEndpoint({
   price: flatPrice('alerts.update', 2),
   prepare: async ({ params, body, caller, services }) => {
     const own = { business_id: caller.business_id, id: params.id };
-    if ((await ownRow(services.records.reader, 'subscriptions', own)) === null) throw unknownSubscription();
+    found(await ownRow(services.records.reader, 'subscriptions', own), 'subscription');
     const { name, radius_km, webhook_url, status } = body;
     const change = { name, radius_km, min_size_mm: thresholdOf(body), webhook_url, status };
     if (Object.values(change).every((value) => value === undefined))
@@ -147,34 +132,26 @@ export const updateAlert = writeEndpoint({
     if (webhook_url !== undefined) await checkUrl(services.webhookClient, 'webhook_url', webhook_url);
     return change;
   },
-  write: async ({ params }, writer, change) => {
-    const changed = await updateSubscription(writer, params.id, change);
-    if (changed === null) throw unknownSubscription();
-    return { body: resourceOf(changed) };
-  },
+  write: async ({ params }, writer, change) => ({
+    body: resourceOf(found(await updateSubscription(writer, params.id, change), 'subscription')),
+  }),
 });
 
 export const deleteAlert = writeEndpoint({
   method: 'DELETE',
   path: ONE,
-  group: GROUP,
+  ...WRITE,
   summary: 'Delete an alert subscription',
   description: 'Deletes a subscription. What was still to be sent to its address is not.',
-  scope: 'alerts:write',
   params: Id,
   reply: SubscriptionDeleted,
   example: { reply: { success: true } },
   price: flatPrice('alerts.delete', 1),
   write: async ({ params }, writer) => {
-    if (!(await deleteSubscription(writer, params.id))) throw unknownSubscription();
+    found(await deleteSubscription(writer, params.id), 'subscription');
     return { body: { success: true as const } };
   },
 });
-
-/** Error for an id that names no subscription of this business. */
-function unknownSubscription(): ApiError {
-  return new ApiError('not_found', 'no such subscription');
-}
 
 function circleOf({ id, name, lat, lon, radius_km, min_size_mm, webhook_url }: SubscriptionRecord) {
   return {
@@ -209,5 +186,4 @@ function alertOf(record: AlertRecord): Alert {
   };
 }
 
-/** In the order of the documentation. */
 export const ALERT_ENDPOINTS = [listAlerts, createAlert, getAlert, updateAlert, deleteAlert];

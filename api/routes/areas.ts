@@ -17,13 +17,13 @@ import {
   UPDATE_AREA_EXAMPLE,
 } from '../../schemas/resources/area.ts';
 import { AREAS, type Area, areaUse, changeArea, findArea, insertArea, removeArea } from '../alerts/areas.ts';
-import { cursorQuery, integerQuery, optionalWordQuery, textQuery } from '../http/decode.ts';
+import { optionalWordQuery, textQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { onThread } from '../published/thread.ts';
 import { type AreaShape, pointShape, submittedRing } from '../rules/area-geometry.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
-import { readPage } from './paging.ts';
+import { pageQuery, readPage } from './owned.ts';
 
 const PATH = '/v1/areas';
 
@@ -34,18 +34,17 @@ const shapeOnThread = onThread<Ring, AreaShape | string>({
   subject: 'the check of a polygon',
   limit_ms: 10_000,
 });
-const GROUP = 'Monitored areas';
-const PAGE = { min: 1, max: 200, default: 50 } as const;
-const AREA_DECIMALS = 1;
+const READ = { group: 'Monitored areas', scope: 'areas:read' } as const;
+const WRITE = { ...READ, scope: 'areas:write' } as const;
 const AREA_ID = z.object({ id: z.string().meta({ description: 'Identifier of the area.' }) });
+const sqMi = (area: number) => rounded(area, 1);
 
 export const createArea = writeEndpoint({
   method: 'POST',
   path: PATH,
-  group: GROUP,
+  ...WRITE,
   summary: 'Create an area',
   description: `Makes a polygon or a point that hail alerts are raised for. A polygon takes its geodesic area of the plan's square miles, a point one. A group of point areas holds ${AREA_LIMITS.group}.`,
-  scope: 'areas:write',
   idempotent: true,
   body: NewArea,
   reply: MonitoredArea,
@@ -65,35 +64,31 @@ export const createArea = writeEndpoint({
 export const listAreas = readEndpoint({
   method: 'GET',
   path: PATH,
-  group: GROUP,
+  ...READ,
   summary: 'List areas',
   description: 'Areas of the business in pages, the last changed first, and what all of them take of the quotas.',
-  scope: 'areas:read',
-  cacheable: false,
   query: z.object({
     kind: optionalWordQuery(AREA_KINDS, { description: 'Areas of this kind only.' }),
     group_id: textQuery({ max: AREA_LIMITS.group_id, description: 'Areas of this group only.' }),
-    limit: integerQuery({ ...PAGE, description: 'Areas per page.' }),
-    cursor: cursorQuery(),
+    ...pageQuery('Areas', 50, 200),
   }),
   reply: MonitoredAreas,
   example: LIST_AREAS_EXAMPLE,
   price: flatPrice('areas.list', 1),
-  answer: async ({ query, ...call }) => {
-    const { kind, group_id } = query;
+  answer: async (call) => {
     const { business_id } = call.caller;
+    const { kind, group_id } = call.query;
     const filter = { ...(kind === null ? {} : { kind }), ...(group_id === null ? {} : { group_id }) };
-    const { page, next_cursor } = await readPage(call, AREAS, { business_id }, query, filter);
+    const { page, ...rest } = await readPage(AREAS, { business_id }, call, filter);
     const { total_area_sq_mi, ...counts } = await areaUse(call.services.records.reader, business_id);
     return {
       body: {
         areas: page.map(({ id, kind, name, version, area_sq_mi }) => ({
           ...{ id, kind, name, version },
-          area_sq_mi: rounded(area_sq_mi, AREA_DECIMALS),
+          area_sq_mi: sqMi(area_sq_mi),
         })),
-        count: page.length,
-        next_cursor,
-        usage: { ...counts, total_area_sq_mi: rounded(total_area_sq_mi, AREA_DECIMALS) },
+        ...rest,
+        usage: { ...counts, total_area_sq_mi: sqMi(total_area_sq_mi) },
       },
     };
   },
@@ -102,11 +97,9 @@ export const listAreas = readEndpoint({
 export const getArea = readEndpoint({
   method: 'GET',
   path: `${PATH}/{id}`,
-  group: GROUP,
+  ...READ,
   summary: 'An area',
   description: 'The area without its geometry.',
-  scope: 'areas:read',
-  cacheable: false,
   params: AREA_ID,
   reply: MonitoredArea,
   example: { reply: AREA_EXAMPLE },
@@ -119,11 +112,9 @@ export const getArea = readEndpoint({
 export const getAreaGeometry = readEndpoint({
   method: 'GET',
   path: `${PATH}/{id}/geometry`,
-  group: GROUP,
+  ...READ,
   summary: 'The geometry of an area',
   description: `The ring to be drawn: six decimals, counter-clockwise, simplified to at most ${ANSWERED_POSITIONS_MAX} positions. Hail is matched against the ring as it was submitted.`,
-  scope: 'areas:read',
-  cacheable: false,
   params: AREA_ID,
   reply: AreaGeometry,
   example: AREA_GEOMETRY_EXAMPLE,
@@ -138,11 +129,10 @@ export const getAreaGeometry = readEndpoint({
 export const updateArea = writeEndpoint({
   method: 'PATCH',
   path: `${PATH}/{id}`,
-  group: GROUP,
+  ...WRITE,
   summary: 'Change an area',
   description:
     'Replaces name, geometry of a polygon, or point of a point area, where nobody changed the area since the version that is expected. Its kind never changes. A larger geometry takes the difference of the square miles of the plan.',
-  scope: 'areas:write',
   params: AREA_ID,
   body: AreaChange,
   reply: MonitoredArea,
@@ -163,10 +153,9 @@ export const updateArea = writeEndpoint({
 export const deleteArea = writeEndpoint({
   method: 'DELETE',
   path: `${PATH}/{id}`,
-  group: GROUP,
+  ...WRITE,
   summary: 'Delete an area',
   description: 'Deletes the area, its geometry and its alerts; what it took of the quotas is free again.',
-  scope: 'areas:write',
   params: AREA_ID,
   reply: AreaDeleted,
   example: { reply: { success: true, id: AREA_EXAMPLE.id } },
@@ -190,10 +179,9 @@ function resourceOf({ ring: _, geometry_at: __, point, ...area }: Area): Monitor
     ...area,
     tags: [...area.tags],
     bbox: [west, south, east, north],
-    area_sq_mi: rounded(area.area_sq_mi, AREA_DECIMALS),
+    area_sq_mi: sqMi(area.area_sq_mi),
     point: point === null ? null : { lat: rounded(point.lat, 5), lng: rounded(point.lon, 5) },
   };
 }
 
-/** In the order of the documentation. */
 export const AREA_ENDPOINTS = [createArea, listAreas, getArea, getAreaGeometry, updateArea, deleteArea];

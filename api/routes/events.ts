@@ -31,7 +31,6 @@ const EventsQuery = z
     path: ['date_end'],
     error: `is too far from date_start, expected at most ${DAYS_MAX} days with both ends`,
   });
-type EventsQuery = z.infer<typeof EventsQuery>;
 
 export const listEvents = readEndpoint({
   method: 'GET',
@@ -46,7 +45,8 @@ export const listEvents = readEndpoint({
   example: EVENTS_EXAMPLE,
   price: flatPrice('events.list', 15),
   plan: ({ query, edition, now_ms }) => {
-    checkDates(query, now_ms);
+    const fault = rangeFault(query, now_ms);
+    if (fault !== null) throw new ApiError('invalid_parameter', `${fault.name} ${fault.reason}`);
     const dates = edition.datesBetween(query.date_start, query.date_end);
     const as_of_ms = edition.dataAsOf(dates);
     return { dates, as_of_ms, version: `${edition.version(EVENT_TABLES, dates)} ${as_of_ms}` };
@@ -79,12 +79,6 @@ export const listEvents = readEndpoint({
     };
   },
 });
-
-/** Throws `invalid_parameter` for dates in the future; the end may be tomorrow, for time zones. */
-function checkDates({ date_start, date_end }: EventsQuery, now_ms: number): void {
-  const fault = rangeFault({ date_start, date_end }, now_ms);
-  if (fault !== null) throw new ApiError('invalid_parameter', `${fault.name} ${fault.reason}`);
-}
 
 /** Path of the swaths of the same region as in the question, and so of the same pixels. */
 function swathUrl(

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { DETAILS, type Detail } from '../../schemas/resources/fields.ts';
 import { HAIL_HISTORY_EXAMPLE, HailHistory, type HistoryEvent } from '../../schemas/resources/history-event.ts';
 import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
@@ -55,7 +54,8 @@ export const getHailHistory = readEndpoint({
   priced: DETAILS.flatMap((detail) => BANDS.map(({ days }) => `days=${days}&detail=${detail}`)),
   price: ({ query: { days, detail } }) => historyPrice(days, detail),
   plan: ({ query: { days }, now_ms, edition, services: { storm_day_start_hour, terrain } }) => {
-    const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
+    const last = stormDate(now_ms, storm_day_start_hour);
+    const first = addDays(last, 1 - days);
     const dates = edition.datesBetween(first, last);
     const [month, model] = [monthOfYear(now_ms), terrain.model()];
     // The last scan before the first date counts for its first minutes.
@@ -65,26 +65,26 @@ export const getHailHistory = readEndpoint({
     return { dates, first, last, month, model, version };
   },
   answer: async ({ query, edition, plan: { first, last, month, model }, services }) => {
-    const { lat, lon, radius_km, limit, detail } = query;
     const [found, radar] = await Promise.all([
-      dayHail(services, edition, {
-        lat,
-        lon,
-        radius_km,
-        first,
-        last,
-        min_size_mm: query.min_size_mm ?? DETECTION_MIN_MM,
-        limit,
-      }),
+      dayHail(services, edition, { ...query, first, last, min_size_mm: query.min_size_mm ?? DETECTION_MIN_MM }),
       radarCoverage(services.engine, edition, first, last, services.storm_day_start_hour),
     ]);
-    const radar_gaps = radarGapsOf(datesWithoutData(edition, first, last), radar.at({ lat, lon }));
+    const radar_gaps = radarGapsOf(datesWithoutData(edition, first, last), radar.at(query));
     const events: HistoryEvent[] = [];
     await forEachInChunks(found, CHUNK, (day) => {
-      events.push({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month, model) : {}) });
+      const event = historyEvent(day);
+      if (query.detail === 'standard') return events.push(event);
+      const radar = radarBlock(day.max_mm, day, day, day.max_time);
+      return events.push({ ...event, radar, detection_quality: pixelQuality(day, month, model) });
     });
     return {
-      body: { events, count: events.length, detail, radar_gaps, data_timestamp: timestamp(edition.newest_scan_ms) },
+      body: {
+        events,
+        count: events.length,
+        detail: query.detail,
+        radar_gaps,
+        data_timestamp: timestamp(edition.newest_scan_ms),
+      },
     };
   },
 });
@@ -94,12 +94,6 @@ export function historyPrice(days: number, detail: Detail): Price {
   const band = BANDS.find((one) => days <= one.days) ?? BANDS[3];
   const advanced = detail === 'advanced' ? '.advanced' : '';
   return { operation: `hail.history.${band.days}d${advanced}`, credits: band[detail], count: 1 };
-}
-
-/** The last storm dates up to today; `days` counts them. */
-function datesOf(days: number, now_ms: number, startHour: number): { first: string; last: string } {
-  const last = stormDate(now_ms, startHour);
-  return { first: addDays(last, 1 - days), last };
 }
 
 /** The largest hail of a storm date as answers show it. */
@@ -117,16 +111,5 @@ export function historyEvent(day: DayHail): HistoryEvent {
       size_category: sizeCategory(day.max_mm),
       confidence: rounded(day.confidence, 3),
     },
-  };
-}
-
-function blocks(
-  day: DayHail,
-  month: number,
-  terrain: Blockage | null,
-): Required<Pick<HistoryEvent, 'radar' | 'detection_quality'>> {
-  return {
-    radar: radarBlock(day.max_mm, day, day, day.max_time),
-    detection_quality: pixelQuality(day, month, terrain),
   };
 }

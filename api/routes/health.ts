@@ -4,7 +4,7 @@ import { timestamp } from '../../schemas/time.ts';
 import type { Records } from '../billing/records.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import { jobBacklog } from '../jobs/rows.ts';
-import { NOTHING_PUBLISHED } from '../published/catalog.ts';
+import { NOTHING_PUBLISHED, UnreadableVersion } from '../published/catalog.ts';
 import { isOutage } from '../records/errors.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import { readEndpoint } from '../server/endpoint.ts';
@@ -12,7 +12,6 @@ import type { PublicRoute } from '../server/public.ts';
 import type { Services } from '../services.ts';
 import { messageBacklog } from '../webhooks/messages.ts';
 
-/** GET /v1/health */
 export const getHealth = readEndpoint({
   method: 'GET',
   path: '/v1/health',
@@ -23,17 +22,15 @@ export const getHealth = readEndpoint({
   scope: null,
   test_key: true,
   reply: Health,
-  cacheable: false,
   price: () => null,
   example: HEALTH_EXAMPLE,
   answer: async ({ services, now_ms }) => {
+    const failure = services.catalog.failure();
     const records = stateOf(await services.records.health());
-    const readable = services.catalog.failure() === null;
-    const edition = readable ? services.catalog.edition() : null;
-    const ingest = ingestHealth(edition ?? NOTHING_PUBLISHED, now_ms);
+    const data = { status: stateOf(failure === null), reason: refusalOf(failure) };
+    const ingest = ingestHealth(failure === null ? services.catalog.edition() : NOTHING_PUBLISHED, now_ms);
     const webhooks = records === 'ok' ? await deliveryHealth(services.records) : null;
     const jobs = records === 'ok' ? await orNull(jobBacklog(services.records.reader)) : null;
-    const data = { status: stateOf(readable), reason: services.catalog.unreadable()?.message ?? null };
     const parts = [records, data.status, ingest.status, webhooks?.status ?? 'ok'];
     const status = stateOf(parts.every((part) => part === 'ok'));
     return {
@@ -42,14 +39,7 @@ export const getHealth = readEndpoint({
         version: RELEASE,
         api_variant: 'current' as const,
         time: timestamp(now_ms),
-        components: {
-          database: { status: records },
-          metering: { status: records },
-          data,
-          ingest,
-          webhooks,
-          jobs,
-        },
+        components: { database: { status: records }, metering: { status: records }, data, ingest, webhooks, jobs },
       },
     };
   },
@@ -85,6 +75,11 @@ function stateOf(well: boolean): Health['status'] {
   return well ? 'ok' : 'degraded';
 }
 
+/** Why this release refuses the published data; null unless their format or version is another. */
+function refusalOf(failure: Error | null): string | null {
+  return failure instanceof UnreadableVersion ? failure.message : null;
+}
+
 const PROBE_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store' };
 
 /** GET /livez: the process answers. */
@@ -104,15 +99,15 @@ export function readyz(services: Services): PublicRoute {
   return {
     path: '/readyz',
     handler: async (ctx) => {
-      const checks = { records: await services.records.health(), data: services.catalog.failure() === null };
+      const failure = services.catalog.failure();
+      const checks = { records: await services.records.health(), data: failure === null };
       const ready = checks.records && checks.data;
       ctx.status = ready ? 200 : 503;
       ctx.set(PROBE_HEADERS);
-      const missing = services.catalog.missing();
-      const lacks = missing.length === 0 ? {} : { missing };
-      const reason = services.catalog.unreadable()?.message ?? null;
-      const refused = reason === null ? {} : { reason };
-      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...lacks, ...refused });
+      const missing = failure?.missing ?? [];
+      const reason = refusalOf(failure);
+      const why = { ...(missing.length === 0 ? {} : { missing }), ...(reason === null ? {} : { reason }) };
+      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...why });
     },
   };
 }

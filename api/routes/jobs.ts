@@ -67,25 +67,26 @@ export const getReport = readEndpoint({
   summary: 'How a report is, and where',
   description: pollDescription('a report'),
   scope: 'verify:read',
-  cacheable: false,
   params: z.object({ reportId: z.string().meta({ description: 'Id of a report.' }) }),
   reply: ReportJob,
   example: GET_REPORT_EXAMPLE,
   price: () => null,
   answer: async ({ params, caller: { business_id }, now_ms, services }) => {
     const wanted = { business_id, kind: 'report', id: params.reportId } as const;
-    const { job, file_url, summary, ...polled } = await findPolled(services, REPORT, wanted, now_ms);
+    const { job, file_url, summary, generated_at, data_as_of, ...polled } = await findPolled(
+      services,
+      REPORT,
+      wanted,
+      now_ms,
+    );
     return {
       body: {
         report_id: job.id,
-        status: polled.status,
-        poll_url: polled.poll_url,
-        message: polled.message,
+        ...polled,
         params: REPORT.params.parse(JSON.parse(job.params)),
         result_summary: summary?.result_summary ?? null,
         verification_hash: summary?.verification_hash ?? null,
-        generated_at: polled.generated_at,
-        data_as_of: polled.data_as_of,
+        ...{ generated_at, data_as_of },
         pdf_url: file_url,
         pdf_url_expires_in_seconds: file_url === null ? null : SIGNED_URL_SECONDS,
         error: polled.status === 'failed' ? ('report_generation_failed' as const) : null,
@@ -128,25 +129,26 @@ export const getExport = readEndpoint({
   summary: 'How an export is, and where',
   description: pollDescription('an export'),
   scope: 'exports:read',
-  cacheable: false,
   params: z.object({ jobId: z.string().meta({ description: 'Id of an export.' }) }),
   reply: ExportJob,
   example: GET_EXPORT_EXAMPLE,
   price: () => null,
   answer: async ({ params, caller: { business_id }, now_ms, services }) => {
     const wanted = { business_id, kind: 'export', id: params.jobId } as const;
-    const { job, file_url, summary, ...polled } = await findPolled(services, EXPORT, wanted, now_ms);
+    const { job, file_url, summary, generated_at, data_as_of, ...polled } = await findPolled(
+      services,
+      EXPORT,
+      wanted,
+      now_ms,
+    );
     return {
       body: {
         job_id: job.id,
-        status: polled.status,
-        poll_url: polled.poll_url,
-        message: polled.message,
+        ...polled,
         params: EXPORT.params.parse(JSON.parse(job.params)),
         row_count: summary?.row_count ?? null,
         truncated: summary?.truncated ?? null,
-        generated_at: polled.generated_at,
-        data_as_of: polled.data_as_of,
+        ...{ generated_at, data_as_of },
         download_url: file_url,
         download_url_expires_in_seconds: file_url === null ? null : SIGNED_URL_SECONDS,
         error: polled.status === 'failed' ? ('export_generation_failed' as const) : null,
@@ -155,5 +157,4 @@ export const getExport = readEndpoint({
   },
 });
 
-/** In the order of the documentation. */
 export const JOB_ENDPOINTS = [createReport, getReport, createExport, getExport];

@@ -58,9 +58,12 @@ export const listOutlooks = readEndpoint({
       location: roundedPosition(query),
       day,
       outlook: outlookAt(product, day, query),
-      ...timesOf(product),
+      issue_time: timeOf(product, 'issue_time', Math.min),
+      valid_time: timeOf(product, 'valid_time', Math.max),
+      expire_time: timeOf(product, 'expire_time', Math.min),
       has_extended_risk: hasExtendedRisk(extended, query),
-      fetched_at: newest(product, 'fetched_at') ?? (collection === null ? null : timestamp(collection.as_of_ms)),
+      fetched_at:
+        timeOf(product, 'fetched_at', Math.max) ?? (collection === null ? null : timestamp(collection.as_of_ms)),
       ...(query.areas ? { areas: outlookShapes(product).map(areaResource) } : {}),
     };
     const provenances = used.length > 0 ? used.map(({ data_source }) => data_source) : (collection?.source ?? []);
@@ -102,21 +105,11 @@ function areaResource(area: PlacedArea): OutlookAreaShape {
   };
 }
 
-type InstantField = 'issue_time' | 'valid_time' | 'expire_time' | 'fetched_at';
-
-/** Times that hold for all layers of a product. */
-function timesOf(product: readonly SpcOutlook[]) {
-  return {
-    issue_time: oldest(product, 'issue_time'),
-    valid_time: newest(product, 'valid_time'),
-    expire_time: oldest(product, 'expire_time'),
-  };
-}
-
-function oldest(product: readonly SpcOutlook[], field: InstantField): string | null {
-  return product.length === 0 ? null : timestamp(Math.min(...product.map((area) => area[field])));
-}
-
-function newest(product: readonly SpcOutlook[], field: InstantField): string | null {
-  return product.length === 0 ? null : timestamp(Math.max(...product.map((area) => area[field])));
+/** A time of all layers of a product: the oldest or the newest of theirs; null without layers. */
+function timeOf(
+  product: readonly SpcOutlook[],
+  field: 'issue_time' | 'valid_time' | 'expire_time' | 'fetched_at',
+  pick: typeof Math.min,
+): string | null {
+  return product.length === 0 ? null : timestamp(pick(...product.map((area) => area[field])));
 }

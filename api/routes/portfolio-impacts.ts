@@ -7,7 +7,7 @@ import {
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { cursorQuery, dateQuery, integerQuery } from '../http/decode.ts';
+import { dateQuery } from '../http/decode.ts';
 import { portfolioGaps } from '../portfolio/gaps.ts';
 import { LOCATIONS } from '../portfolio/locations.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
@@ -16,9 +16,7 @@ import { radarCoverage } from '../queries/radar-coverage.ts';
 import { allOwn } from '../records/own-rows.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
-import { pageStart } from './paging.ts';
-
-const PAGE = { min: 1, max: 500, default: 50 } as const;
+import { pageQuery, pageStart } from './owned.ts';
 
 export const getPortfolioImpacts = readEndpoint({
   method: 'GET',
@@ -31,18 +29,20 @@ export const getPortfolioImpacts = readEndpoint({
   cacheable: false,
   query: z.object({
     date: dateQuery({ required: true, description: 'Storm date.' }),
-    limit: integerQuery({ ...PAGE, description: 'Impacts per page.' }),
-    cursor: cursorQuery(),
+    ...pageQuery('Impacts', 50, 500),
   }),
   reply: PortfolioImpacts,
   example: PORTFOLIO_IMPACTS_EXAMPLE,
   price: flatPrice('portfolio.impacts', 20),
   plan: ({ query: { date } }) => ({ dates: [date] }),
-  answer: async ({ query: { date, limit, cursor }, caller, now_ms, edition, plan: { dates }, services }) => {
+  answer: async (call) => {
+    const { query, caller, edition, services } = call;
+    const { date, limit, cursor } = query;
     const { engine, records, storm_day_start_hour, terrain } = services;
+    const { dates } = call.plan;
     // Impacts are in the order of ids, so a cursor is its own place. It must be, or have been, a location of the business.
     const own = { business_id: caller.business_id };
-    await pageStart({ caller, now_ms, services }, LOCATIONS, own, cursor);
+    await pageStart(LOCATIONS, own, call);
     const locations = await allOwn(records.reader, 'portfolio_locations', ['id', 'name', 'lat', 'lon'], own);
     const paths = edition.paths(dayMax.name, dates, { min_size_mm: DETECTION_MIN_MM });
     const [pixels, radar] = await Promise.all([
@@ -51,7 +51,6 @@ export const getPortfolioImpacts = readEndpoint({
     ]);
     const impacts = await findImpacts(locations, pixels);
     const without_data = datesWithoutData(edition, date, date);
-    const data_as_of_ms = edition.dataAsOf(dates);
     return {
       body: {
         date,
@@ -60,7 +59,7 @@ export const getPortfolioImpacts = readEndpoint({
         impacted_count: impacts.length,
         ...(await impactsPage(impacts, date, cursor, limit, terrain.model())),
         radar_gaps: await portfolioGaps(locations, date, without_data, radar.at),
-        data_as_of: timestamp(data_as_of_ms),
+        data_as_of: timestamp(edition.dataAsOf(dates)),
       },
     };
   },

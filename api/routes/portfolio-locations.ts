@@ -17,25 +17,24 @@ import {
   UPLOAD_BYTES_MAX,
   UPLOAD_ROWS_MAX,
 } from '../../schemas/resources/portfolio-upload.ts';
-import { cursorQuery, integerQuery, repeatedQuery } from '../http/decode.ts';
+import { repeatedQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { deleteLocations, LOCATIONS, type Location, upsertLocations } from '../portfolio/locations.ts';
 import { checkUpload } from '../portfolio/rows.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
-import { readPage } from './paging.ts';
+import { pageQuery, readPage } from './owned.ts';
 
 const PATH = '/v1/portfolio/locations';
-const GROUP = 'Portfolio';
-const PAGE = { min: 1, max: 200, default: 50 } as const;
+const READ = { group: 'Portfolio', scope: 'portfolio:read' } as const;
+const WRITE = { ...READ, scope: 'portfolio:write' } as const;
 
 export const createLocations = writeEndpoint({
   method: 'POST',
   path: PATH,
-  group: GROUP,
+  ...WRITE,
   summary: 'Upload locations',
   description: `Creates and updates up to ${UPLOAD_ROWS_MAX} point locations in CONUS. Rows are judged one by one: what is wrong with one rejects that row alone. The call costs the same however many rows are accepted.`,
-  scope: 'portfolio:write',
   idempotent: true,
   body: PortfolioUpload,
   body_limit_bytes: UPLOAD_BYTES_MAX,
@@ -51,31 +50,25 @@ export const createLocations = writeEndpoint({
 export const listLocations = readEndpoint({
   method: 'GET',
   path: PATH,
-  group: GROUP,
+  ...READ,
   summary: 'List locations',
   description: 'Locations of the business by name (code points), then id, in pages.',
-  scope: 'portfolio:read',
-  cacheable: false,
-  query: z.object({
-    limit: integerQuery({ ...PAGE, description: 'Locations per page.' }),
-    cursor: cursorQuery(),
-  }),
+  query: z.object(pageQuery('Locations', 50, 200)),
   reply: PortfolioLocations,
   example: LIST_LOCATIONS_EXAMPLE,
   price: flatPrice('portfolio.locations.list', 1),
-  answer: async ({ query, ...call }) => {
-    const { page, next_cursor } = await readPage(call, LOCATIONS, { business_id: call.caller.business_id }, query);
-    return { body: { locations: page.map(resourceOf), count: page.length, next_cursor } };
+  answer: async (call) => {
+    const { page, ...rest } = await readPage(LOCATIONS, { business_id: call.caller.business_id }, call);
+    return { body: { locations: page.map(resourceOf), ...rest } };
   },
 });
 
 export const deleteLocation = writeEndpoint({
   method: 'DELETE',
   path: PATH,
-  group: GROUP,
+  ...WRITE,
   summary: 'Delete locations',
   description: `Deletes up to ${DELETED_IDS_MAX} locations. The ids come in the body or, where a proxy drops the body of a DELETE, as repeated query parameters; not both. Ids without a location do not fail the call.`,
-  scope: 'portfolio:write',
   query: z.object({
     ids: repeatedQuery({ maxItems: DELETED_IDS_MAX, description: 'Id of a location; may be repeated.' }),
   }),
@@ -106,5 +99,4 @@ function resourceOf({ business_id: _, lat, lon, tags, ...rest }: Location): Port
   return { ...rest, lat: rounded(lat, 5), lon: rounded(lon, 5), tags: JSON.parse(tags) as string[] };
 }
 
-/** In the order of the documentation. */
 export const LOCATION_ENDPOINTS = [createLocations, listLocations, deleteLocation];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DAILY, type PublishedFile, REFLECTIVITY } from '../../schemas/manifest.ts';
+import { DAILY, REFLECTIVITY } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   DAILY_CACHE_CONTROL,
@@ -13,22 +13,10 @@ import {
 import type { Frame } from '../../schemas/tables/radar.ts';
 import { scanTime, stormDate, timestamp } from '../../schemas/time.ts';
 import { dateQuery } from '../http/decode.ts';
-import {
-  archiveUrl,
-  dailyArchive,
-  dailyTilesPath,
-  type PublicAddresses,
-  reflectivityArchives,
-  reflectivityTilesPath,
-  scanTilesPath,
-} from '../published/archives/tile-archives.ts';
-import type { Edition } from '../published/catalog.ts';
+import { archiveUrl, dailyArchive, reflectivityArchives } from '../published/archives/tile-archives.ts';
 import { FILES } from '../queries/sql.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
-
-const ESTIMATE = 'Radar estimate, not a ground measurement.';
-const OBSERVED_NOTE = `${ESTIMATE} Source: NOAA MRMS.`;
 
 const FRAMES_SQL = `
   SELECT scan_id, scan_time, max_size_mm, max_prob, storms, tile_path FROM ${FILES} ORDER BY scan_time`;
@@ -50,15 +38,17 @@ export const getScanTiles = readEndpoint({
   price: flatPrice('tiles.scan', 3),
   clocked: ['date'],
   plan: ({ query, edition }) => {
-    const date = query.date ?? scanDate(edition);
+    const date = query.date ?? edition.dates.findLast((one) => edition.paths('frames', [one]).length > 0) ?? null;
     const dates = date === null ? [] : [date];
     const as_of_ms = edition.dataAsOf(dates);
     const version = edition.version(['frames', REFLECTIVITY], dates);
     return { dates, date, as_of_ms, version: `${dates} ${version} ${as_of_ms}` };
   },
   answer: async ({ services, edition, plan: { dates, date, as_of_ms } }) => {
-    const painted = date === null || !edition.hasReflectivity(date) ? null : await edition.manifest(date);
-    const reflectivity = reflectivityArchives(painted);
+    const day = date ?? '';
+    const reflectivity = await reflectivityArchives(edition, day);
+    const urlOf = (file: string | undefined) =>
+      file === undefined ? null : archiveUrl(services, 'reflectivity', day, file);
     const paths = edition.paths('frames', dates);
     const frames = paths.length === 0 ? [] : await services.engine.rows<FrameRow>(FRAMES_SQL, [paths]);
     return {
@@ -71,16 +61,13 @@ export const getScanTiles = readEndpoint({
         frames: frames.map(({ scan_id, scan_time, max_prob, max_size_mm, storms, tile_path }) => ({
           scan_id,
           scan_time: timestamp(scan_time),
-          url: archiveUrl(services, scanTilesPath(date ?? '', tile_path), tile_path),
-          reflectivity_url: reflectivityUrl(services, date ?? '', reflectivity.get(scan_id)),
+          url: archiveUrl(services, 'scan', day, tile_path),
+          reflectivity_url: urlOf(reflectivity.get(scan_id)?.path),
           content_type: PMTILES_TYPE,
           cache_control: SCAN_CACHE_CONTROL,
           max_prob: rounded(max_prob, 3),
           max_size_mm: rounded(max_size_mm, 1),
-          storms: Storms.parse(JSON.parse(storms)).map(({ mm, ...at }) => ({
-            ...roundedPosition(at),
-            mm: rounded(mm, 1),
-          })),
+          storms: Storms.parse(JSON.parse(storms)).map((at) => ({ ...roundedPosition(at), mm: rounded(at.mm, 1) })),
         })),
         note: noteOf(edition.provenanceOf(dates)),
       },
@@ -109,44 +96,31 @@ export const getDailyTiles = readEndpoint({
   },
   answer: async ({ services, edition, plan: { dates, date, as_of_ms } }) => {
     const archive = dailyArchive(await edition.manifest(date));
+    const last_scan = archive?.last_scan ?? null; // an archive that was not made from scans has none
     return {
       body: {
         layer: 'daily' as const,
         date,
         available: archive !== null,
-        url: archive === null ? null : archiveUrl(services, dailyTilesPath(date), archive.path),
+        url: archive === null ? null : archiveUrl(services, 'daily', date, archive.path),
         content_type: PMTILES_TYPE,
         cache_control: DAILY_CACHE_CONTROL,
         size_bytes: archive?.bytes ?? null,
-        data_as_of: timestamp(archiveTime(archive) ?? as_of_ms),
+        data_as_of: timestamp(last_scan === null ? as_of_ms : scanTime(last_scan)),
         note: noteOf(edition.provenanceOf(dates)),
       },
     };
   },
 });
 
-function reflectivityUrl(addresses: PublicAddresses, date: string, archive: PublishedFile | undefined): string | null {
-  if (archive === undefined) return null;
-  return archiveUrl(addresses, reflectivityTilesPath(date, archive.path), archive.path);
-}
-
-/** The latest date with scans. */
-function scanDate(edition: Edition): string | null {
-  return edition.dates.findLast((date) => edition.paths('frames', [date]).length > 0) ?? null;
-}
-
-/** Observation time of the newest scan in an archive; null without an archive, and for one that was not made from scans. */
-function archiveTime(archive: PublishedFile | null): number | null {
-  const last = archive?.last_scan ?? null;
-  return last === null ? null : scanTime(last);
-}
-
+const ESTIMATE = 'Radar estimate, not a ground measurement.';
 const NOTES = {
-  observed: OBSERVED_NOTE,
+  mixed: ESTIMATE,
+  observed: `${ESTIMATE} Source: NOAA MRMS.`,
   simulated: 'SIMULATED, not observed. Estimates in the form radar would give them.',
 } as const;
 
 /** Note on the source of the data; a date without data has no provenance. */
 function noteOf(provenance: MixedProvenance | null): string {
-  return provenance === null || provenance === 'mixed' ? ESTIMATE : NOTES[provenance];
+  return NOTES[provenance ?? 'mixed'];
 }

@@ -10,7 +10,6 @@ import { readEndpoint } from '../server/endpoint.ts';
 
 const period = monthQuery({ description: 'Month, YYYY-MM; the current one when left out.' });
 
-/** GET /v1/usage?period=2026-05 */
 export const getUsage = readEndpoint({
   method: 'GET',
   path: '/v1/usage',
@@ -25,7 +24,6 @@ export const getUsage = readEndpoint({
     operations_cursor: cursorQuery({ description: 'Operation after which the page begins.' }),
   }),
   reply: Usage,
-  cacheable: false,
   price: () => null,
   example: USAGE_EXAMPLE,
   answer: async ({ query, caller, now_ms, services }) => {
@@ -41,13 +39,9 @@ export const getUsage = readEndpoint({
         keys: {
           total_requests: usage.total_requests,
           count: usage.keys.length,
-          items: usage.keys.map(({ id, name, status, requests, scopes }) => ({
-            id,
-            name,
-            status,
-            requests,
-            scopes: [...scopes],
-          })),
+          items: usage.keys.map(({ id, name, status, requests, scopes }) => {
+            return { id, name, status, requests, scopes: [...scopes] };
+          }),
         },
         last_updated: wholeSeconds(usage.last_updated),
       },
@@ -57,7 +51,6 @@ export const getUsage = readEndpoint({
 
 const CSV = 'text/csv; charset=utf-8; header=present';
 
-/** GET /v1/usage/export?period=2026-05 */
 export const exportUsage = readEndpoint({
   method: 'GET',
   path: '/v1/usage/export',
@@ -69,7 +62,6 @@ export const exportUsage = readEndpoint({
   query: z.object({ period }),
   reply: z.string().meta({ description: 'Rows of operation, count, credits and cost_per_call.' }),
   other_replies: { [CSV]: z.string().meta({ description: 'operation,count,credits,cost_per_call' }) },
-  cacheable: false,
   price: () => null,
   example: {
     query: { period: '2026-05' },

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
 import { ApiError } from '../http/errors.ts';
+import { JSON_TYPE } from '../http/reply.ts';
 import type { MapArchive, Streets } from '../published/archives/basemap-streets.ts';
 import { serveFile } from '../published/archives/response.ts';
 import { loadAssets } from '../published/archives/viewer-assets.ts';
@@ -20,6 +22,13 @@ export interface ViewerOptions {
   readonly tiles_url?: string | null;
 }
 
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': JSON_TYPE,
+};
 const GROUND = fileURLToPath(new URL('../../data/reference/ground.pmtiles', import.meta.url));
 const NAME_LETTERS = 16;
 const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable', 'X-Content-Type-Options': 'nosniff' };
@@ -56,23 +65,23 @@ async function openSite(
 ): Promise<ReadonlyMap<string, Middleware>> {
   const assets = await loadAssets();
   const ground = await openGround();
-  const [streets_url, streets_file] =
-    streets === null ? ['', null] : 'address' in streets ? [streets.address, null] : ['', streets.file];
-  const addresses = [streets_url, tiles_url ?? ''].filter((one) => one !== '');
-  const origins = new Set([base.origin, ...addresses.map((one) => new URL(one).origin)]);
   const prefix = base.pathname.replace(/\/v1\/?$/, '');
   const assetsPath = `/viewer/assets/${assets.version}`;
   const archivePath = ({ name }: MapArchive) => `/viewer/basemap/${name}`;
+  const streets_url = typeof streets === 'string' ? streets : streets && `${prefix}${archivePath(streets)}`;
+  const outside = [typeof streets === 'string' ? streets : null, tiles_url].filter((one) => one !== null);
+  const origins = new Set([base.origin, ...outside.map((one) => new URL(one).origin)]);
   const values = {
     api: `${prefix}/v1`,
     access,
     assets: `${prefix}${assetsPath}`,
     map: `${prefix}/viewer`,
     ground: `${prefix}${archivePath(ground)}`,
-    streets: streets_file === null ? streets_url : `${prefix}${archivePath(streets_file)}`,
+    streets: streets_url ?? '',
     map_sources: streets === null ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
   };
-  const pages = [...assets.pages].map(([path, page]): [string, Middleware] => {
+  const site = new Map<string, Middleware>();
+  for (const [path, page] of assets.pages) {
     const html = fill(page, values);
     const headers = {
       'Cache-Control': 'no-cache',
@@ -80,15 +89,14 @@ async function openSite(
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     };
-    return [path, serveDocument('text/html; charset=utf-8', html, headers)];
-  });
+    site.set(path, serveDocument('text/html; charset=utf-8', html, headers));
+  }
   const fileHeaders = { ...IMMUTABLE, 'Content-Security-Policy': contentPolicy(origins, '') };
-  const files = [...assets.files].map(([name, { type, content }]): [string, Middleware] => [
-    `${assetsPath}/${name}`,
-    serveDocument(type, content, fileHeaders),
-  ]);
-  const archives = [ground, ...(streets_file === null ? [] : [streets_file])];
-  return new Map([...pages, ...files, ...archives.map((one) => [archivePath(one), serveArchive(one)] as const)]);
+  for (const [name, content] of assets.files)
+    site.set(`${assetsPath}/${name}`, serveDocument(TYPES[extname(name)] as string, content, fileHeaders));
+  for (const archive of [ground, streets])
+    if (archive !== null && typeof archive !== 'string') site.set(archivePath(archive), serveArchive(archive));
+  return site;
 }
 
 /** The base map of the installation, named by its content: services behind one address name it alike. */

@@ -39,10 +39,11 @@ export const listWarnings = readEndpoint({
     dates: [],
     warnings: edition.collection('warnings'),
     watches: edition.collection('watches'),
-    never_collected: LISTS.flatMap((name) => neverCollected(edition, name)),
+    silent: LISTS.flatMap((name) => neverCollected(edition, name)),
   }),
   answer: async ({ query, now_ms, plan, services: { engine } }) => {
     const { lat, lon, radius_km, active, days } = query;
+    const { silent } = plan;
     const question = { lat, lon, radius_km, since_ms: active ? null : now_ms - days * MS_PER_DAY, now_ms };
     const [warned, watched] = await Promise.all([
       plan.warnings === null ? null : warningsAround(engine, plan.warnings, question),
@@ -56,8 +57,11 @@ export const listWarnings = readEndpoint({
       warnings: warned?.found.map(({ warning, end_ms }) => warningResource(warning, end_ms)) ?? [],
       watches: watched?.map(watchResource) ?? [],
       unplaced_warnings: warned?.unplaced ?? null,
-      data_as_of: plan.never_collected.length > 0 ? null : timestamp(Math.min(...fed.map(({ as_of_ms }) => as_of_ms))),
-      note: plan.never_collected.length > 0 ? notCollectedNote(plan.never_collected) : null,
+      data_as_of: silent.length > 0 ? null : timestamp(Math.min(...fed.map(({ as_of_ms }) => as_of_ms))),
+      note:
+        silent.length === 0
+          ? null
+          : `Nothing was ever collected of ${silent.join(' and ')}: what is not listed here may be in force.`,
     };
     const provenances = items.length > 0 ? items.map((item) => item.data_source) : fed.map(({ source }) => source);
     return { body, provenance: combineProvenances(provenances) };
@@ -75,10 +79,6 @@ function neverCollected({ collection, feedStates }: Edition, name: (typeof LISTS
   return silent.length === feeds.length ? [] : silent;
 }
 
-function notCollectedNote(feeds: readonly string[]): string {
-  return `Nothing was ever collected of ${feeds.join(' and ')}: what is not listed here may be in force.`;
-}
-
 function warningResource(warning: PlacedWarning, end_ms: number): Warning {
   const { warning_id, event, severity, issued_at, tornado_detection, headline } = warning;
   return {
@@ -94,19 +94,15 @@ function warningResource(warning: PlacedWarning, end_ms: number): Warning {
 }
 
 function watchResource(watch: WatchRow): Watch | MesoscaleDiscussion {
-  const [min_lon, min_lat, max_lon, max_lat] = watchBox(watch).map((degrees) => rounded(degrees, 5)) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [min_lon, min_lat, max_lon, max_lat] = watchBox(watch);
+  const edge = (degrees: number) => rounded(degrees, 5);
   const common = {
     id: watch.watch_id,
     issued_at: timestamp(watch.issued_at),
     expires_at: timestamp(watch.expires_at),
     headline: watch.headline,
     geometry: hasOutline(watch) ? polygonGeometry(polygonsOf(watch)) : null,
-    bbox: { min_lat, max_lat, min_lon, max_lon },
+    bbox: { min_lat: edge(min_lat), max_lat: edge(max_lat), min_lon: edge(min_lon), max_lon: edge(max_lon) },
   };
   const { type, number, watch_probability_pct, areas } = watch;
   if (type !== 'mesoscale_discussion') return { ...common, type, watch_number: number };

@@ -25,13 +25,12 @@ import {
 import { instant, wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { MAIL_TASK } from '../accounts/mail.ts';
-import { cursorQuery, integerQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { ownRow } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
-import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
+import { flatPrice, type HandlerInput, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import type { Services } from '../services.ts';
 import {
   ATTEMPTS_KEPT,
@@ -53,23 +52,22 @@ import {
   type Webhook as WebhookRecord,
 } from '../webhooks/receivers.ts';
 import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
-import { readPage } from './paging.ts';
+import { found, pageQuery, readPage } from './owned.ts';
 
 const PATH = '/v1/webhooks';
 const ONE = `${PATH}/{id}`;
-const GROUP = 'Webhooks';
-const PAGE = { min: 1, max: 100, default: 25 } as const;
+const READ = { group: 'Webhooks', scope: 'webhooks:read' } as const;
+const WRITE = { ...READ, scope: 'webhooks:write' } as const;
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a webhook.' }) });
 
 export const createWebhook = writeEndpoint({
   method: 'POST',
   path: PATH,
-  group: GROUP,
+  ...WRITE,
   summary: 'Make a webhook',
   description:
     'An address that events are sent to as signed POST requests. The secret that they are signed with is shown this once.',
-  scope: 'webhooks:write',
   feature: 'real_time_delivery',
   idempotent: true,
   answers_secret: true,
@@ -95,59 +93,53 @@ export const createWebhook = writeEndpoint({
 export const listWebhooks = readEndpoint({
   method: 'GET',
   path: PATH,
-  group: GROUP,
+  ...READ,
   summary: 'List webhooks',
   description: 'Every webhook of the business, oldest first.',
-  scope: 'webhooks:read',
-  cacheable: false,
   reply: Webhooks,
   example: { reply: { webhooks: [WEBHOOK_EXAMPLE], count: 1 } },
   price: flatPrice('webhooks.list', 1),
   answer: async ({ caller, services: { records, secrets } }) => {
-    const found = await selectWebhooks(records.reader, caller.business_id);
-    return { body: { webhooks: found.map((each) => webhookResource(each, secrets)), count: found.length } };
+    const webhooks = await selectWebhooks(records.reader, caller.business_id);
+    return { body: { webhooks: webhooks.map((each) => webhookResource(each, secrets)), count: webhooks.length } };
   },
 });
 
 export const getWebhook = readEndpoint({
   method: 'GET',
   path: ONE,
-  group: GROUP,
+  ...READ,
   summary: 'One webhook',
   description: 'A webhook as the list shows it.',
-  scope: 'webhooks:read',
-  cacheable: false,
   params: Id,
   reply: Webhook,
   example: { reply: WEBHOOK_EXAMPLE },
   price: flatPrice('webhooks.get', 1),
-  answer: async ({ params, caller, services }) => ({
-    body: webhookResource(await knownWebhook(services.records.reader, caller.business_id, params.id), services.secrets),
-  }),
+  answer: async (call) => ({ body: webhookResource(await ownWebhook(call), call.services.secrets) }),
 });
 
 export const updateWebhook = writeEndpoint({
   method: 'PUT',
   path: ONE,
-  group: GROUP,
+  ...WRITE,
   summary: 'Change a webhook',
   description:
     'Changes what is sent. Setting the status to active resets the count of failures in a row; pausing drops what is being retried, and nothing is kept for a webhook that is not active.',
-  scope: 'webhooks:write',
   params: Id,
   body: WebhookUpdate,
   reply: WebhookUpdated,
   example: { body: { status: 'paused' }, reply: { success: true, updated: ['status'] } },
   price: flatPrice('webhooks.update', 2),
-  prepare: async ({ params, body, caller, services }) => {
-    const webhook = await knownWebhook(services.records.reader, caller.business_id, params.id);
-    if (body.events !== undefined) checkEventTypes(webhook, body.events);
-    const updated = sentFields(body);
-    if (body.url !== undefined) await checkUrl(services.webhookClient, 'url', body.url);
+  prepare: async (call) => {
+    const { url, events } = call.body;
+    const webhook = await ownWebhook(call);
+    if (events !== undefined) checkEventTypes(webhook, events);
+    const updated = sentFields(call.body);
+    if (url !== undefined) await checkUrl(call.services.webhookClient, 'url', url);
     return updated;
   },
   write: async ({ params, body }, writer, updated) => {
-    if (!(await changeWebhook(writer, params.id, body))) throw unknownWebhook();
+    found(await changeWebhook(writer, params.id, body), 'webhook');
     return { body: { success: true as const, updated } };
   },
 });
@@ -155,16 +147,15 @@ export const updateWebhook = writeEndpoint({
 export const deleteWebhook = writeEndpoint({
   method: 'DELETE',
   path: ONE,
-  group: GROUP,
+  ...WRITE,
   summary: 'Delete a webhook',
   description: 'Deletes a webhook and its delivery history. What was still to be sent to it is not.',
-  scope: 'webhooks:write',
   params: Id,
   reply: WebhookDeleted,
   example: { reply: { success: true } },
   price: flatPrice('webhooks.delete', 1),
   write: async ({ params }, writer) => {
-    if (!(await removeWebhook(writer, params.id))) throw unknownWebhook();
+    found(await removeWebhook(writer, params.id), 'webhook');
     return { body: { success: true as const } };
   },
 });
@@ -172,27 +163,22 @@ export const deleteWebhook = writeEndpoint({
 export const testWebhook = readEndpoint({
   method: 'POST',
   path: `${ONE}/test`,
-  group: GROUP,
+  ...WRITE,
   summary: 'Send a test event',
   description:
     'Sends a made-up event, signed like any other, with `"test": true` in its data, and answers what became of it. It is not retried, not part of the history, and counts nowhere. Paused and disabled webhooks take it too.',
-  scope: 'webhooks:write',
-  cacheable: false,
   params: Id,
   body: WebhookTest.optional(),
   reply: WebhookTested,
   example: TEST_WEBHOOK_EXAMPLE,
   price: flatPrice('webhooks.test', 3),
-  answer: async ({ params, body, caller, now_ms, services }) => {
-    const webhook = await knownWebhook(services.records.reader, caller.business_id, params.id);
-    const event = body?.event ?? 'alert.created';
+  answer: async (call) => {
+    const { now_ms, services } = call;
+    const webhook = await ownWebhook(call);
+    const event = call.body?.event ?? 'alert.created';
     const id = newId('event', now_ms);
     const message = { id, event, body: sampleOf(FORMATS[webhook.format], event, id, now_ms) };
-    const { status_code, error_class } = await postSigned(
-      services.webhookClient,
-      signingReceiver(webhook, services),
-      message,
-    );
+    const { status_code, error_class } = await post(webhook, services, message);
     const delivery_id = attemptId(id, 1, now_ms);
     if (status_code !== null) return { body: { success: isDelivered(status_code), status_code, delivery_id } };
     const error = 'webhook_unreachable' as const;
@@ -204,69 +190,56 @@ export const testWebhook = readEndpoint({
 export const listAttempts = readEndpoint({
   method: 'GET',
   path: `${ONE}/deliveries`,
-  group: GROUP,
+  ...READ,
   summary: 'Delivery history',
   description: 'The last 100 attempts, newest first, failures and notices of disabled webhooks among them; no tests.',
-  scope: 'webhooks:read',
-  cacheable: false,
   params: Id,
-  query: z.object({
-    limit: integerQuery({ ...PAGE, description: 'Deliveries per page.' }),
-    cursor: cursorQuery(),
-  }),
+  query: z.object(pageQuery('Deliveries', 25, 100)),
   reply: Deliveries,
   example: DELIVERIES_EXAMPLE,
   price: flatPrice('webhooks.deliveries', 1),
-  answer: async ({ params, query, ...call }) => {
-    const { id } = await knownWebhook(call.services.records.reader, call.caller.business_id, params.id);
-    const { page, next_cursor } = await readPage(call, attemptsOf(id), { receiver_id: id }, query);
-    return { body: { deliveries: page.map(deliveryResource), count: page.length, next_cursor } };
+  answer: async (call) => {
+    const { id } = await ownWebhook(call);
+    const { page, ...rest } = await readPage(attemptsOf(id), { receiver_id: id }, call);
+    return { body: { deliveries: page.map(deliveryResource), ...rest } };
   },
 });
 
 export const redeliver = writeEndpoint({
   method: 'POST',
   path: `${ONE}/deliveries/{deliveryId}/redeliver`,
-  group: GROUP,
+  ...WRITE,
   summary: 'Send a delivery again',
+  idempotent: true,
   refusals: ['webhook_not_active'],
   description:
     'Sends the event of a past delivery once more, under a new event id, and answers what became of it. It is recorded and counts like an event of its own, but is not retried. Takes the id of a delivery or of an event.',
-  scope: 'webhooks:write',
   params: Id.extend({ deliveryId: z.string().meta({ description: 'Id of a delivery, or of an event.' }) }),
   reply: Redelivered,
   example: REDELIVER_EXAMPLE,
   price: flatPrice('webhooks.redeliver', 3),
-  prepare: async ({ params, caller, now_ms, services }) => {
-    const { records, webhookClient } = services;
-    const webhook = await knownWebhook(records.reader, caller.business_id, params.id);
-    const { id, status } = webhook;
-    const source = await findAttempt(records.reader, id, params.deliveryId);
-    const message = source === null ? null : await findMessage(records.reader, source.event_id);
-    if (source === null || message === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
-    if (status !== 'active') throw new ApiError('webhook_not_active', `the webhook is ${status}, expected active`);
-    const event_id = newId('event', now_ms);
-    const body = FORMATS[webhook.format].withId(message.body, event_id);
-    const copy = { id: event_id, event: message.event, body };
-    const result = await postSigned(webhookClient, signingReceiver(webhook, services), copy);
-    return { message, source, event_id, body, result };
+  prepare: async (call) => {
+    const { params, now_ms, services } = call;
+    const { reader } = services.records;
+    const webhook = await ownWebhook(call);
+    const source = await findAttempt(reader, webhook.id, params.deliveryId);
+    const message = source === null ? null : await findMessage(reader, source.event_id);
+    if (source === null || message === null) throw await unknownDelivery(reader, webhook.id, params.deliveryId);
+    if (webhook.status !== 'active')
+      throw new ApiError('webhook_not_active', `the webhook is ${webhook.status}, expected active`);
+    const id = newId('event', now_ms);
+    const body = FORMATS[webhook.format].withId(message.body, id);
+    const result = await post(webhook, services, { id, event: message.event, body });
+    return { message, copy: { id, body, redelivered_from: source.id, created_at: instant(result.started_ms) }, result };
   },
-  write: async ({ services }, { rows, now_ms }, { message, source, event_id, body, result }) => {
+  write: async ({ services }, { rows, now_ms }, { message, copy, result }) => {
     const { queue, records, webhook_time_scale: time_scale } = services;
-    const created_at = instant(result.started_ms);
-    await insertRedelivery(rows, message, { id: event_id, body, redelivered_from: source.id, created_at });
+    await insertRedelivery(rows, message, copy);
     const settings = { queue, store: records.store, time_scale, now_ms };
-    const ended = { message_id: event_id, receiver_id: message.receiver_id, attempt: 1, ...result };
-    const attempt = await recordAttempt(rows, settings, ended);
-    if (attempt === null) throw unknownWebhook();
-    return {
-      body: {
-        success: attempt.success === 1,
-        status_code: attempt.status_code,
-        delivery_id: attempt.id,
-        redelivered_from: source.id,
-      },
-    };
+    const ended = { message_id: copy.id, receiver_id: message.receiver_id, attempt: 1, ...result };
+    const { id, success, status_code } = found(await recordAttempt(rows, settings, ended), 'webhook');
+    const { redelivered_from } = copy;
+    return { body: { success: success === 1, status_code, delivery_id: id, redelivered_from } };
   },
   committed: ({ queue }) => {
     queue.wake(MESSAGE_TASK);
@@ -298,19 +271,22 @@ export function checkEventTypes({ format }: WebhookRecord, events: readonly AnyE
     );
 }
 
-export async function knownWebhook(rows: Kysely<Database>, business_id: string, id: string): Promise<WebhookRecord> {
-  const found = await ownRow(rows, 'webhooks', { business_id, id });
-  if (found === null) throw unknownWebhook();
-  return found;
+/** The webhook that a call names. Throws `not_found`. */
+async function ownWebhook({
+  params: { id },
+  caller: { business_id },
+  services,
+}: Pick<HandlerInput<z.infer<typeof Id>, unknown, unknown>, 'params' | 'caller' | 'services'>): Promise<WebhookRecord> {
+  return found(await ownRow(services.records.reader, 'webhooks', { business_id, id }), 'webhook');
 }
 
-function signingReceiver({ url, ...row }: WebhookRecord, { secrets }: Services) {
-  return { url, secrets: secretsInForce(row, secrets, Date.now()) };
-}
-
-/** Error for an id that names no webhook of this business. */
-function unknownWebhook(): ApiError {
-  return new ApiError('not_found', 'no such webhook');
+/** Posts to a webhook once, signed with its secrets in force. */
+function post(
+  { url, ...row }: WebhookRecord,
+  { secrets, webhookClient }: Services,
+  message: Parameters<typeof postSigned>[2],
+) {
+  return postSigned(webhookClient, { url, secrets: secretsInForce(row, secrets, Date.now()) }, message);
 }
 
 /** Error for an id without a stored attempt. Its message distinguishes deleted attempts from unknown ids. */
@@ -327,36 +303,20 @@ async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: 
 
 function webhookResource(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof Webhook> {
   const { id, url, secret, events, status, success_count, failure_count, consecutive_failures } = record;
-  return {
-    id,
-    url,
-    secret: maskedSecret(decrypt(secret)),
-    events: JSON.parse(events),
-    status,
-    success_count,
-    failure_count,
-    consecutive_failures,
-  };
+  const shown = { id, url, secret: maskedSecret(decrypt(secret)), events: JSON.parse(events), status };
+  return { ...shown, success_count, failure_count, consecutive_failures };
 }
 
 function deliveryResource(record: Attempt): Delivery {
-  const { id, event_id, attempt, status_code, redelivered_from, duration_ms, next_retry_at, created_at } = record;
+  const { id, event_id, event, attempt, status_code, success, error_class } = record;
+  const { redelivered_from, duration_ms, next_retry_at, created_at } = record;
   return {
-    id,
-    event_id,
-    event: record.event as AnyEventType,
-    attempt,
-    status_code,
-    success: record.success === 1,
-    error: publicError(record.error_class) as Delivery['error'],
-    redelivered_from,
-    duration_ms,
-    next_retry_at: wholeSeconds(next_retry_at),
-    created_at,
+    ...{ id, event_id, event: event as AnyEventType, attempt, status_code, success: success === 1 },
+    error: publicError(error_class) as Delivery['error'],
+    ...{ redelivered_from, duration_ms, next_retry_at: wholeSeconds(next_retry_at), created_at },
   };
 }
 
-/** In the order of the documentation. */
 export const WEBHOOK_ENDPOINTS = [
   ...[createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook],
   ...[testWebhook, listAttempts, redeliver],

@@ -277,7 +277,8 @@ function writer(services: Services, check: CheckReply, telemetry: Telemetry) {
     const { state, res } = ctx;
     const { caller, request_id, now_ms } = state;
     const query = parseQuery(state.search);
-    const { answer, is_replay } = await once(ctx, endpoint, { query, body }, async (call) => {
+    const request = { query: { ...query, ...Object.fromEntries(Object.entries(ctx.captures ?? [])) }, body };
+    const { answer, is_replay } = await once(ctx, endpoint, request, async (call) => {
       const input = inputOf(query);
       const price = endpoint.price(input);
       await refuseOverCap(services, price, state);

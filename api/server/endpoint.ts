@@ -123,7 +123,7 @@ export interface ReadEndpoint<
   Planned extends ReadPlan = ReadPlan,
 > extends Common<P, Q, B, R> {
   readonly kind: 'read';
-  /** ETag and 304 are served; the answer is the same for every caller. */
+  /** ETag and 304 are served; the answer is the same for every caller. Left out: true for an endpoint with a plan. */
   readonly cacheable: boolean;
   /** Plans what the answer will read, from the pinned edition. Null: it reads no published data. */
   readonly plan: ((input: PlanInput<Typed<P>, Typed<Q>, Typed<B>>) => Planned) | null;
@@ -183,7 +183,8 @@ export function readEndpoint<
 >(
   endpoint: Given<ReadEndpoint<P, Q, B, R, Planned>, typeof READ_DEFAULTS>,
 ): ReadEndpoint & Declared<Typed<P>, Typed<Q>, Typed<B>, z.infer<R>> {
-  return { kind: 'read', ...READ_DEFAULTS, ...endpoint } as unknown as ReadEndpoint;
+  const cacheable = endpoint.plan != null;
+  return { kind: 'read', ...READ_DEFAULTS, cacheable, ...endpoint } as unknown as ReadEndpoint;
 }
 
 export function writeEndpoint<
@@ -214,7 +215,7 @@ const DEFAULTS = {
   priced_per: null,
   simulate: null,
 } as const;
-const READ_DEFAULTS = { ...DEFAULTS, cacheable: true, plan: null, reads_dates: true, clocked: [] } as const;
+const READ_DEFAULTS = { ...DEFAULTS, cacheable: false, plan: null, reads_dates: true, clocked: [] } as const;
 const WRITE_DEFAULTS = {
   ...DEFAULTS,
   idempotent: false,

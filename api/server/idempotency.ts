@@ -17,6 +17,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Refusals that are kept under their key: the same request would be refused again. */
 const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
 
+/** Query, with the parameters of the path, and body of a call. */
 interface Request {
   readonly query: QueryText;
   readonly body: JsonObject | null;
@@ -31,7 +32,7 @@ export function idempotency({ records, secrets }: Pick<Services, 'records' | 'se
   const inFlight = new Set<string>();
 
   const keepRefusal = async (call: KeyedCall, error: ApiError, state: State): Promise<void> => {
-    if (!KEPT_REFUSALS.includes(error.status)) return;
+    if (error.may_change || !KEPT_REFUSALS.includes(error.status)) return;
     try {
       await records.keepRefusal(call, errorAnswer(error, state));
     } catch (lost) {

@@ -107,10 +107,10 @@ export async function postSigned(
   return { ...(await webhookClient.post({ url, body, headers })), started_ms };
 }
 
-/** Throws `bad_request` with the name of the field for a URL that is not allowed. */
+/** Throws `bad_request` with the name of the field for a URL that is not allowed: by the answer of a name server, which may change. */
 export async function checkUrl({ validateUrl }: WebhookClient, field: string, url: string): Promise<void> {
   const reason = await validateUrl(url);
-  if (reason !== null) throw new ApiError('bad_request', `/${field}: ${reason}`);
+  if (reason !== null) throw new ApiError('bad_request', `/${field}: ${reason}`, {}, { may_change: true });
 }
 
 /** A receiver and its validated addresses; null: no name server could say. */

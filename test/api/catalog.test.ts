@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Catalog, type Edition, openCatalog } from '../../api/published/catalog.ts';
-import { DataUnavailable, openDataRoot } from '../../api/published/data-root.ts';
+import { DataUnavailable } from '../../api/published/data-root.ts';
 import { openEngine } from '../../api/published/duckdb.ts';
 import { type Found, type Live, openLive, type Storm } from '../../api/published/live.ts';
 import { openTerrain } from '../../api/published/terrain.ts';
@@ -135,7 +135,7 @@ async function failsWith(t: ExecutionContext, root: string, reason: RegExp): Pro
   const catalog = await open(t, root);
   const error = t.throws(() => catalog.edition(), { instanceOf: DataUnavailable });
   t.regex(error?.message ?? '', reason);
-  t.is(catalog.failure(), error?.message ?? null);
+  t.is(catalog.failure(), error ?? null);
 }
 
 for (const [what, spoil, reason] of [
@@ -192,18 +192,21 @@ test('a root that lost a folder has no edition, names it, and has one again once
   for (const lost of ['tables', 'tiles', 'tables/detections', 'tiles/scan', 'tiles/daily', 'live']) {
     await fs.rename(join(root, lost), join(root, 'away'));
     await catalog.refresh();
-    t.is(catalog.failure(), `data root: ${lost} is missing, and lists name files there`);
-    t.deepEqual(catalog.missing(), [lost]);
+    t.is(catalog.failure()?.message, `data root: ${lost} is missing, and lists name files there`);
+    t.deepEqual(catalog.failure()?.missing, [lost]);
     await fs.rename(join(root, 'away'), join(root, lost));
     await catalog.refresh();
-    t.deepEqual(catalog.missing(), []);
+    t.is(catalog.failure(), null);
     t.deepEqual(catalog.edition().dates, [FIRST, LAST]);
   }
 });
 
 test('a root with another start of the storm day is refused', async (t) => {
   const catalog = await open(t, await publishedRoot(t, await midnight()), 12);
-  t.regex(catalog.failure() ?? '', /storm days that start at 0 UTC, expected 12 \(HAIL_STORM_DAY_START_HOUR\)/);
+  t.regex(
+    catalog.failure()?.message ?? '',
+    /storm days that start at 0 UTC, expected 12 \(HAIL_STORM_DAY_START_HOUR\)/,
+  );
 });
 
 test('a date without scans counts as observed up to its last second', async (t) => {
@@ -248,7 +251,7 @@ for (const [what, lose] of [
     const catalog = await open(t, root);
     await lose(root);
     await catalog.refresh();
-    t.is(catalog.failure(), 'data root: current.json is gone');
+    t.is(catalog.failure()?.message, 'data root: current.json is gone');
     await fs.rm(root, { recursive: true, force: true });
     await fs.rename(`${root}-away`, root);
     await catalog.refresh();
@@ -378,7 +381,7 @@ const EVERYWHERE = { lat: 35, lon: -97 };
 async function openLiveOn(t: ExecutionContext, root: string): Promise<{ live: Live; catalog: Catalog }> {
   const catalog = await openCatalog(root, 0);
   t.teardown(() => catalog.close());
-  return { live: await openLive(openDataRoot(root), catalog), catalog };
+  return { live: await openLive(catalog), catalog };
 }
 
 /** Published rows of a table from the scans since an instant; the snapshot must equal them. */
@@ -532,7 +535,7 @@ test('a root that lost a file of its snapshot answers nothing instead of too lit
   await fs.rm(join(root, current.live.detections));
   const { live, catalog } = await openLiveOn(t, root);
   t.throws(() => live.snapshot(), { instanceOf: DataUnavailable, message: /detections\.arrow is named by the switch/ });
-  t.regex(catalog.failure() ?? '', /detections\.arrow/);
+  t.regex(catalog.failure()?.message ?? '', /detections\.arrow/);
 });
 
 const NOW = Date.parse('2026-05-01T23:00:00Z');
@@ -725,7 +728,7 @@ test('states of feeds that cannot be read are a failure that names the file', as
   writeStates(path, feed({}));
   const text = readFileSync(join(path, layout.feeds), 'utf8');
   writeFileSync(join(path, layout.feeds), text.slice(0, 20));
-  t.regex((await catalogOf(t, path)).failure() ?? '', /feeds\.json is not JSON/);
+  t.regex((await catalogOf(t, path)).failure()?.message ?? '', /feeds\.json is not JSON/);
 });
 
 async function openTerrainOn(t: ExecutionContext, root: string) {
@@ -788,6 +791,6 @@ test('a table that is listed and gone is no answer rather than a wrong one', asy
   const { file } = await publishBlockage(root, HALF);
   await fs.rm(join(root, file.path));
   const { catalog } = await openTerrainOn(t, root);
-  t.regex(catalog.failure() ?? '', /blockage-[0-9a-f]+\.parquet is listed and cannot be read/);
+  t.regex(catalog.failure()?.message ?? '', /blockage-[0-9a-f]+\.parquet is listed and cannot be read/);
   t.throws(() => catalog.edition());
 });

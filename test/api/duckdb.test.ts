@@ -213,28 +213,11 @@ test('an engine that is closed ends what runs and refuses what waits and what co
   await t.throwsAsync(engine.rows('SELECT 1'), { message: 'the query engine is closed' });
 });
 
-test('more queries than connections wait their turn', async (t) => {
-  const engine = await open(t, await scratch(t));
-  const answers = await Promise.all(
-    Array.from({ length: 40 }, (_, number) => engine.rows<{ n: number }>('SELECT $1::INTEGER AS n', [number])),
-  );
-  t.deepEqual(
-    answers.map(([row]) => row?.n),
-    Array.from({ length: 40 }, (_, number) => number),
-  );
-});
-
 test('columns of many rows come as arrays, and of none as empty ones', async (t) => {
   const engine = await open(t, await scratch(t));
   const sql = 'SELECT i AS a, i * 2 AS b FROM range(3) AS t(i) WHERE i >= $1';
   t.deepEqual(await engine.columns(sql, [0]), { a: [0, 1, 2], b: [0, 2, 4] });
   t.deepEqual(await engine.columns(sql, [9]), { a: [], b: [] });
-});
-
-test('a file that is gone is an error, not an empty answer', async (t) => {
-  const root = await scratch(t);
-  const engine = await open(t, root);
-  await t.throwsAsync(engine.rows('SELECT * FROM read_parquet($1::VARCHAR[])', [[join(root, 'gone.parquet')]]));
 });
 
 test('a stream hands over every row in order, piece by piece, NaN for null, and doubles only', async (t) => {

@@ -236,12 +236,6 @@ for (const [query, parameter] of [
     t.is(await creditsUsed(service), before);
   });
 
-test.serial('GET /v1/hail/current of an empty data root is inactive with a null data_timestamp', async (t) => {
-  const empty = await startService({ endpoints: [getHailCurrent], now_ms: NOW_MS });
-  t.teardown(() => empty.close());
-  t.like(await ask(ALL, empty), { active: false, data_timestamp: null });
-});
-
 const BATCH_PATH = '/v1/hail/current/batch';
 const batch_data_root = mkdtempSync(join(SCRATCH, 'hail-batch-'));
 const endpoints = [getHailCurrent, getHailCurrentBatch];

@@ -200,15 +200,6 @@ for (const [query, parameter] of [
     t.true(message.startsWith(parameter), message);
   });
 
-test.serial('GET /v1/hail/history of an empty data root is empty with a null data_timestamp', async (t) => {
-  const empty = await startService({ endpoints: [getHailHistory], now_ms: NOW_MS });
-  t.teardown(() => empty.close());
-  const { radar_gaps, ...rest } = await ask(AT, empty);
-  t.deepEqual(rest, { events: [], count: 0, detail: 'standard', data_timestamp: null });
-  t.is(radar_gaps.dates_without_data.length, 30);
-  t.deepEqual([radar_gaps.coverage, radar_gaps.dates_seen_in_part], [[], []]);
-});
-
 test.serial('GET /v1/hail/history tells when radar did not see the point, as verification does', async (t) => {
   const { radar_gaps } = await ask(`${AT}&days=2`);
   const [lat, lon] = new URLSearchParams(AT).values().map(Number).toArray() as [number, number];

@@ -219,6 +219,27 @@ test('GET /v1/health has a row for every feed of feeds.json, and the same times 
   t.regex(answer.note ?? '', /^Nothing was ever collected of discussions:/);
 });
 
+const UNDATED = { data_timestamp: null };
+const NO_TILES = { available: false, data_as_of: null };
+
+test('an empty data root answers inactive, empty or unavailable, without a time', async (t) => {
+  const endpoints = [getHailCurrent, getHailNowcast, listStorms, getScanTiles, getDailyTiles, getHailHistory];
+  const empty = await startService({ endpoints, now_ms: NOW_MS });
+  t.teardown(() => empty.close());
+  for (const [path, expected] of [
+    ['/v1/hail/current?lat=35&lon=-97', { active: false, ...UNDATED }],
+    ['/v1/hail/nowcast?lat=35&lon=-97', { active: false, ...UNDATED }],
+    ['/v1/storms?lat=35&lon=-97', { active: false, data_as_of: null }],
+    ['/v1/tiles/scan', { date: null, frame_count: 0, frames: [], ...NO_TILES }],
+    ['/v1/tiles/daily', { date: '2026-05-02', url: null, ...NO_TILES }],
+    ['/v1/hail/history?lat=35&lon=-97', { events: [], count: 0, detail: 'standard', ...UNDATED }],
+  ] as const)
+    t.like(await empty.json(path), expected, path);
+  const { radar_gaps } = (await empty.json('/v1/hail/history?lat=35&lon=-97')) as HailHistory;
+  t.is(radar_gaps.dates_without_data.length, 30);
+  t.deepEqual([radar_gaps.coverage, radar_gaps.dates_seen_in_part], [[], []]);
+});
+
 test('GET /v1/health without any data, or with a root that lost its lists, is 200 degraded', async (t) => {
   const empty = await startService({ endpoints: [getHealth] });
   t.is(((await empty.json('/v1/health')) as Health).status, 'degraded');

@@ -197,12 +197,6 @@ for (const [query, parameter] of [
     t.true(message.startsWith(parameter), message);
   });
 
-test.serial('GET /v1/storms of an empty data root is inactive with a null data_as_of', async (t) => {
-  const empty = await startService({ endpoints: [listStorms], now_ms: NOW_MS });
-  t.teardown(() => empty.close());
-  t.like(await ask(ALL, empty), { active: false, data_as_of: null });
-});
-
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 const NO_HAIL = { day_max: [], detections: [], cells: [] };
 const track_data_root = mkdtempSync(join(SCRATCH, 'hail-track-'));
@@ -641,9 +635,3 @@ for (const [query, parameter] of [
     t.is(error, 'invalid_parameter');
     t.true(message.startsWith(parameter), message);
   });
-
-test.serial('GET /v1/hail/nowcast of an empty data root has a null data_timestamp', async (t) => {
-  const empty = await startService({ endpoints: [getHailNowcast], now_ms: NOW_MS });
-  t.teardown(() => empty.close());
-  t.like(await askNowcast('lat=35&lon=-97', empty), { active: false, data_timestamp: null });
-});

@@ -424,6 +424,16 @@ test('sends the same event and data under a new id, and records it', async (t) =
   t.is(await creditsUsed(t.context), 2 + 3 + 1 + 1);
 });
 
+test('a redelivery under an Idempotency-Key is sent and charged once; the key is of that delivery alone', async (t) => {
+  const { path, delivery_id, event_id } = await delivered(t.context);
+  const init = { method: 'POST', headers: { 'Idempotency-Key': 'again' } };
+  const first = await answerOf(t.context, path(delivery_id), init);
+  t.deepEqual((await answerOf(t.context, path(delivery_id), init)).body, first.body);
+  t.is(t.context.receivers.received.length, 2);
+  t.is(await creditsUsed(t.context), 2 + 3);
+  t.like(await answerOf(t.context, path(event_id), init), { status: 400, body: { error: 'invalid_idempotency_key' } });
+});
+
 test('takes the id of the event, too', async (t) => {
   const { event_id, delivery_id, path } = await delivered(t.context);
   t.like(await answerOf(t.context, path(event_id), POST), { status: 200, body: { redelivered_from: delivery_id } });

@@ -66,7 +66,7 @@ async function found(path: string, storm_day_start_hour = 0) {
         rows[name] = [...(rows[name] ?? []), ...all.filter((row) => row.is_current !== false)];
       }
     }
-    return { failure: catalog.failure(), rows };
+    return { failure: catalog.failure()?.message ?? null, rows };
   } finally {
     engine.close();
     await catalog.close();

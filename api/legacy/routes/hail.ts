@@ -127,7 +127,7 @@ function meshOf({ frames }: ScanTiles): Picture {
 async function reflectivityOf(edition: Edition, addresses: PublicAddresses): Promise<Picture> {
   const newest = await newestReflectivity(edition);
   if (newest === null) return none('No picture of reflectivity is published.');
-  const tile_url = archiveUrl(addresses, newest.path, newest.file.path);
+  const tile_url = archiveUrl(addresses, 'reflectivity', newest.date, newest.file.path);
   return { timestamp: timestamp(newest.scan_time), tile_url, note: null };
 }
 

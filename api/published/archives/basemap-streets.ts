@@ -11,20 +11,17 @@ export interface MapArchive {
 }
 
 /** A street map that the operator provides: a file that is served here, or an address that browsers read. */
-export type Streets = { readonly file: MapArchive } | { readonly address: string };
+export type Streets = MapArchive | string;
 
 const HEADER_BYTES = 127;
 const NAME_LETTERS = 16;
 
-/** Opens the setting HAIL_BASEMAP, a path or an address; null without one. Throws SettingsError for a path without an archive. */
-export async function openStreets(basemap: string | null): Promise<Streets | null> {
-  if (basemap === null) return null;
-  if (basemap.includes('://')) return { address: basemap };
-  return { file: await openFile(basemap) };
-}
-
-/** The archive of a path. Its name changes with its size, time and header: archives of a continent are too large to hash. */
-async function openFile(path: string): Promise<MapArchive> {
+/**
+ * Opens the setting HAIL_BASEMAP, a path or an address; null without one. The name of a file changes with its size, time and header:
+ * archives of a continent are too large to hash. Throws SettingsError for a path without an archive.
+ */
+export async function openStreets(path: string | null): Promise<Streets | null> {
+  if (path === null || path.includes('://')) return path;
   const file = await open(path).catch((cause: unknown) => {
     throw new SettingsError(`HAIL_BASEMAP is '${path}': it cannot be opened, expected a PMTiles file`, { cause });
   });

@@ -19,40 +19,39 @@ export function streetLayers(scheme: Scheme): Layer[] {
     .map(withoutIcon);
 }
 
+/** Parts of a flavour by the colour of our own map that they take. */
+const PARTS: Readonly<Partial<Record<keyof Basemap, readonly (keyof Flavor)[]>>> = {
+  outside: ['background'],
+  water: ['water'],
+  land: [
+    'earth',
+    'city_label_halo',
+    'subplace_label_halo',
+    'state_label_halo',
+    'roads_label_major_halo',
+    'roads_label_minor_halo',
+  ],
+  neighbour: ['buildings', 'park_a', 'park_b', 'wood_a', 'wood_b'],
+  border: ['highway', 'bridges_highway'],
+  county: ['major', 'minor_a', 'minor_b', 'link', 'bridges_major', 'bridges_minor'],
+  faint: [
+    'boundaries',
+    'subplace_label',
+    'state_label',
+    'country_label',
+    'roads_label_major',
+    'roads_label_minor',
+    'ocean_label',
+  ],
+  town: ['city_label'],
+};
+
 /** The flavour with land, water, lines and names of our own map. */
-function muted(flavor: Flavor, { outside, water, neighbour, land, border, county, faint, town }: Basemap): Flavor {
-  return {
-    ...flavor,
-    background: outside,
-    earth: land,
-    water,
-    buildings: neighbour,
-    park_a: neighbour,
-    park_b: neighbour,
-    wood_a: neighbour,
-    wood_b: neighbour,
-    highway: border,
-    major: county,
-    minor_a: county,
-    minor_b: county,
-    link: county,
-    bridges_highway: border,
-    bridges_major: county,
-    bridges_minor: county,
-    boundaries: faint,
-    city_label: town,
-    city_label_halo: land,
-    subplace_label: faint,
-    subplace_label_halo: land,
-    state_label: faint,
-    state_label_halo: land,
-    country_label: faint,
-    roads_label_major: faint,
-    roads_label_major_halo: land,
-    roads_label_minor: faint,
-    roads_label_minor_halo: land,
-    ocean_label: faint,
-  };
+function muted(flavor: Flavor, colors: Basemap): Flavor {
+  const painted = Object.entries(PARTS).flatMap(([color, parts]) =>
+    parts.map((part) => [part, colors[color as keyof Basemap]]),
+  );
+  return { ...flavor, ...Object.fromEntries(painted) };
 }
 
 /** The layer without its icon: towns and roads keep their names. */

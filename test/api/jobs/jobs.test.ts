@@ -346,7 +346,10 @@ testJobs('while the data root is missing, no job makes a folder in its place, an
     t.false(existsSync(reportsIn(t.context).folder));
     return services.catalog.edition();
   };
-  const losing = { ...services, catalog: { ...services.catalog, failure: () => 'is missing', edition } };
+  const losing = {
+    ...services,
+    catalog: { ...services.catalog, failure: () => new DataUnavailable('/data', 'is missing'), edition },
+  };
   const end = startJobs(losing, SILENT, smallJobHandlers(), { retry_wait_ms: 0 });
   t.like(await ended(t.context, REPORTS, await accept(t.context, REPORTS, REPORT_BODY)), { status: 'done' });
   await end();

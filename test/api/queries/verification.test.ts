@@ -8,7 +8,7 @@ import { type Engine, openEngine } from '../../../api/published/duckdb.ts';
 import { openTerrain } from '../../../api/published/terrain.ts';
 import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
 import { readHailPixels } from '../../../api/queries/impacts.ts';
-import { type CoverageEdition, radarCoverage } from '../../../api/queries/radar-coverage.ts';
+import { radarCoverage } from '../../../api/queries/radar-coverage.ts';
 import { readScanCoverage, type UncoveredRuns } from '../../../api/queries/scan-coverage.ts';
 import {
   type ReadVerification,
@@ -419,7 +419,7 @@ async function asking(t: ExecutionContext, dates: Published, { closed = true, cu
   const engine = await openEngine(root);
   t.teardown(() => engine.close());
   const newest = Object.keys(dates).toSorted().at(-1) as string;
-  const edition: CoverageEdition = {
+  const edition: Parameters<typeof radarCoverage>[1] = {
     paths: (table, asked) => asked.flatMap((date) => listed.get(`${table} ${date}`) ?? []),
     datesBetween: (first, last) =>
       Object.keys(dates)
