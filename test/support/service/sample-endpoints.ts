@@ -51,6 +51,7 @@ export function sampleEndpoints(): Samples {
       pad: numberQuery({ min: 0, max: 100_000, default: 0 }),
     }),
     reply: z.object({ value: z.number(), age_seconds: z.number(), radius_km: z.number(), pad: z.string() }),
+    cacheable: true,
     price: () => ({ operation: 'sample.point', credits: 15, count: 1 }),
     answer: async ({ query, now_ms }) => {
       await work('/v1/sample/point');
