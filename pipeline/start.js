@@ -11,7 +11,7 @@ const [foundMajor, foundMinor] = process.versions.node.split('.').map(Number);
 if (foundMajor > major || (foundMajor === major && foundMinor >= minor)) await import('./main.ts');
 else {
   process.stderr.write(
-    `hail-pipeline: Node is ${process.versions.node}, expected ${engines.node}: make and npx run the one that 'make install' puts in place\n`,
+    `hail-pipeline: Node is ${process.versions.node}, expected ${engines.node}: make and npm run the one that 'make install' puts in place\n`,
   );
   process.exitCode = 1;
 }

@@ -169,8 +169,8 @@ export type Settings = z.infer<typeof Settings>;
 /** Settings whose value is not repeated in a message. */
 const SECRET: readonly string[] = ['HAIL_MASTER_KEY', 'HAIL_SMTP_URL'];
 
-/** Names with the same prefix that are no settings: the key in printed examples, and variables of tests. */
-const NO_SETTING = /^HAIL_(KEY$|TEST_)/;
+/** Names with the same prefix that are no settings: key and address in printed examples, and variables of tests. */
+const NO_SETTING = /^HAIL_(KEY$|URL$|TEST_)/;
 
 /**
  * Settings of an environment; empty variables count as absent. Throws the error that `refusal` makes of all faults: invalid values,

@@ -144,7 +144,7 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
 }
 
 /** Command that makes one more key of a business. */
-const newKey = (business: string) => `npx hail-api key create ${business} --live`;
+const newKey = (business: string) => `npm run -s hail-api -- key create ${business} --live`;
 
 /** How to call the service, and its first keys. */
 function welcome(base_url: string, keys: FirstKeys | null): string {

@@ -32,7 +32,7 @@ const END_OF_STEP = '\u001e';
 function guideSteps(text: string): GuideStep[] {
   return [...text.matchAll(STEP)]
     .map(([, code = '', sample = null]) => ({ code, sample }))
-    .filter(({ code }) => !/^# verify-|^(npx|make|curl -X) /m.test(code));
+    .filter(({ code }) => !/^# verify-|^(npm run|make|curl -X) /m.test(code));
 }
 
 /** What one run of the steps is given. */

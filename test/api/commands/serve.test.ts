@@ -91,7 +91,7 @@ test('the first start prints two keys and three curl lines that work; the second
   t.is(await stop(first), 0);
   const second = await serve(t, root, { HAIL_NOW: now });
   t.notRegex(second.said, /hs_(live|test)_/);
-  t.regex(second.said, /`npx hail-api key create BUSINESS --live` makes one/);
+  t.regex(second.said, /`npm run -s hail-api -- key create BUSINESS --live` makes one/);
   t.is(await stop(second), 0);
 });
 
@@ -112,7 +112,7 @@ test('a busy port names HAIL_PORT and makes no keys: the start on a free port pr
   );
   t.regex(
     (await serve(t, root)).said,
-    /live {2}hs_live_\w+\n {2}test {2}hs_test_\w+\nIf they are lost, `npx hail-api key create default --live`/,
+    /live {2}hs_live_\w+\n {2}test {2}hs_test_\w+\nIf they are lost, `npm run -s hail-api -- key create default --live`/,
   );
 });
 
