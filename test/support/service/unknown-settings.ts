@@ -20,6 +20,8 @@ export function testUnknownSettings(
     });
 
   test('key and address of the examples and what tests read are left alone', (t) => {
-    t.notThrows(() => readConfig({ HAIL_KEY: 'hs_live_x', HAIL_URL: 'x', HAIL_TEST_DATABASE_URL: 'x', HAILSTONE: '1' }));
+    t.notThrows(() =>
+      readConfig({ HAIL_KEY: 'hs_live_x', HAIL_URL: 'x', HAIL_TEST_DATABASE_URL: 'x', HAILSTONE: '1' }),
+    );
   });
 }
