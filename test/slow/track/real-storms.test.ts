@@ -4,10 +4,19 @@ import type { HailField } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
+import { pixelsMoved } from '../../../pipeline/track/hindcast.ts';
 import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
-import { type Heading, headingOf, kmPerDegree, median, offsetKm } from '../../../pipeline/track/motion.ts';
+import {
+  type Heading,
+  headingOf,
+  kmPerDegree,
+  median,
+  offsetKm,
+  type Vector,
+  velocityOf,
+} from '../../../pipeline/track/motion.ts';
 import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
-import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
+import { eachPixel, type Mask, maskOf, type TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { fillPolygons } from '../../../schemas/geo/fill.ts';
 import { colLon, LATTICE, latRow, lonCol, pixelAreaKm2, rowLat, type Window } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
@@ -50,6 +59,8 @@ const MIN_PIXELS = 8;
 /** Around the storms that other trackers were run on. */
 const PLAINS = windowOf(-107, 28.5, -97, 36.5);
 const COUNTRY = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
+/** Overlaps are of frames from here on, as the peers' are: a tracker needs some scans before it knows a motion. */
+const OVERLAP_FROM_MIN = 12;
 
 /** Rows and columns whose pixel centres lie in a box. */
 function windowOf(west: number, south: number, east: number, north: number): Window {
@@ -87,9 +98,16 @@ interface Point extends Position {
   readonly is_reshaped: boolean;
 }
 
-/** Points of tracks of frames, scan by scan; where tracks share an object, each has its part. */
-function track(given: readonly Frame[], min_pixels = MIN_PIXELS): Point[] {
-  const points: Point[] = [];
+/** The objects of one time with their published motion, km/min; null where there is none. */
+interface ObjectFrame {
+  readonly scan_time: number;
+  readonly objects: readonly { readonly mask: Mask; readonly velocity: Vector | null }[];
+}
+
+/** Tracks of frames; where tracks share an object, `parts` has the part of each, `whole` the object once, for the strongest. */
+function track(given: readonly Frame[], min_pixels = MIN_PIXELS) {
+  const [parts, whole]: [Point[], Point[]] = [[], []];
+  const [partFrames, wholeFrames]: [ObjectFrame[], ObjectFrame[]] = [[], []];
   let live: LiveTracks = noLiveTracks;
   for (const [index, { scan_time, field }] of given.entries()) {
     const cells = trackCells(field, findObjects(field, 1, min_pixels));
@@ -97,17 +115,31 @@ function track(given: readonly Frame[], min_pixels = MIN_PIXELS): Point[] {
     const pattern_motion = before && patternMotion(before.field, field, (scan_time - before.scan_time) / MS_PER_MIN);
     const step = advanceTracks(live, { scan_time, cells, pattern_motion: pattern_motion ?? null });
     live = step.live;
-    for (const one of live.tracks.filter(({ last_seen }) => last_seen === scan_time)) {
-      const { track_id, scan_count, centroid_lat: lat, centroid_lon: lon } = one;
+    const seen = live.tracks.filter(({ last_seen }) => last_seen === scan_time);
+    const pointOf = ({ track_id, scan_count, ...one }: LiveTrack, lat: number, lon: number): Point => {
       const is_reshaped = step.reshaped.has(track_id);
-      points.push({ track_id, scan_time, lat, lon, scan_count, motion: motionOf(one), is_reshaped });
-    }
+      return { track_id, scan_time, lat, lon, scan_count, motion: motionOf(one), is_reshaped };
+    };
+    const owners = step.trackOfCell.map((id) => live.tracks.find(({ track_id }) => track_id === id) as LiveTrack);
+    parts.push(...seen.map((one) => pointOf(one, one.centroid_lat, one.centroid_lon)));
+    whole.push(...cells.map((cell, k) => pointOf(owners[k] as LiveTrack, cell.centroid_lat, cell.centroid_lon)));
+    partFrames.push({ scan_time, objects: seen.map((one) => ({ mask: one.mask, velocity: velocityNow(one) })) });
+    const objects = cells.map(({ rows, cols }, k) => ({
+      mask: maskOf(rows, cols),
+      velocity: velocityNow(owners[k] as LiveTrack),
+    }));
+    wholeFrames.push({ scan_time, objects });
   }
-  return points;
+  return { parts, whole, partFrames, wholeFrames };
 }
 
 function motionOf({ speed_kmh, direction_deg }: Pick<LiveTrack, 'speed_kmh' | 'direction_deg'>): Heading | null {
   return speed_kmh === null || direction_deg === null ? null : { speed_kmh, direction_deg };
+}
+
+function velocityNow(one: LiveTrack): Vector | null {
+  const motion = motionOf(one);
+  return motion && velocityOf(motion);
 }
 
 /** Scores after Lakshmanan & Smith 2010: tracks of 10 minutes and more; straightness and steps of those of six positions and more. */
@@ -146,15 +178,59 @@ function largestStepKm(points: readonly Point[]): number {
   return Math.max(...steps);
 }
 
+/** Pixels that objects moved forward share with those that came, of all of both (critical success index). */
+function overlap(all: readonly ObjectFrame[], lead_min: number): number {
+  const first = (all[0]?.scan_time ?? 0) + OVERLAP_FROM_MIN * MS_PER_MIN;
+  let [hits, others] = [0, 0];
+  for (const frame of all.filter(({ scan_time }) => scan_time >= first)) {
+    const minutes = (later: ObjectFrame) => (later.scan_time - frame.scan_time) / MS_PER_MIN;
+    const later = all.find((one) => Math.abs(minutes(one) - lead_min) <= 1);
+    if (later === undefined) continue;
+    const observed = pixelsOf(later, 0);
+    const forecast = pixelsOf(frame, minutes(later));
+    const common = [...forecast].filter((pixel) => observed.has(pixel)).length;
+    hits += common;
+    others += observed.size + forecast.size - 2 * common;
+  }
+  return hits / (hits + others);
+}
+
+function pixelsOf({ objects }: ObjectFrame, minutes: number): Set<number> {
+  const pixels = new Set<number>();
+  for (const { mask, velocity } of objects) {
+    const { rows_south, cols_east } = pixelsMoved(mask, velocity, minutes);
+    eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
+  }
+  return pixels;
+}
+
 sharedTest('20 real frames of rain cores: more, longer, straighter tracks than TINT and tobac at once', (t) => {
   const cores = coresIn(PLAINS);
-  const { long_tracks, long_median_min, straightness_km, step_median_km, step_p90_km } = scoresOf(track(cores));
+  const { parts, whole } = track(cores);
+  const { long_tracks, long_median_min, straightness_km, step_median_km, step_p90_km } = scoresOf(parts);
   t.is(cores.length, 20);
   t.true(long_tracks > 17, `${long_tracks} tracks`);
   t.true(long_median_min > 16, `median ${long_median_min} min`);
   t.true(straightness_km < 1.1, `straightness ${straightness_km} km`);
   t.true(step_median_km < 2.6, `largest step ${step_median_km} km`);
   t.true(step_p90_km < 4, `p90 of it ${step_p90_km} km`);
+  const objects = scoresOf(whole);
+  t.true(objects.straightness_km < 0.84, `whole objects ${objects.straightness_km} km`);
+  t.true(objects.long_tracks > 17, `${objects.long_tracks} tracks of whole objects`);
+  const counts = [0, 9, 19].map((k) => whole.filter(({ scan_time }) => scan_time === cores[k]?.scan_time).length);
+  t.deepEqual(counts, [17, 16, 15]);
+});
+
+sharedTest('objects moved forward by their tracks overlap what came better than with TINT or tobac', (t) => {
+  const { partFrames, wholeFrames } = track(coresIn(PLAINS));
+  for (const [lead_min, best_peer] of [
+    [4, 0.464],
+    [8, 0.317],
+    [14, 0.202],
+    [20, 0.151],
+  ] as const)
+    for (const all of [partFrames, wholeFrames])
+      t.true(overlap(all, lead_min) > best_peer + 0.03, `${lead_min} min: ${overlap(all, lead_min)}`);
 });
 
 /** Lead of the motion errors, and half of a scan interval of about 2 minutes, plus jitter. */
@@ -188,7 +264,7 @@ function motionErrors(storms: readonly Point[]): Heading[] {
 }
 
 sharedTest('motion of real rain of 50 mm/h and more is off by 11.5 km/h and 19.1 degrees over 14 minutes', (t) => {
-  const errors = motionErrors(track(coresIn(COUNTRY), 4));
+  const errors = motionErrors(track(coresIn(COUNTRY), 4).parts);
   const rootMeanSquare = (of: (error: Heading) => number) =>
     Math.sqrt(errors.reduce((sum, error) => sum + of(error) ** 2, 0) / errors.length);
   const [found_kmh, found_deg] = [rootMeanSquare((e) => e.speed_kmh), rootMeanSquare((e) => e.direction_deg)];
