@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import { createVerification } from '../../api/routes/verify.ts';
@@ -28,6 +27,7 @@ import {
 import { creditsUsed, sending } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
+import { until } from '../support/until.ts';
 
 const PATH = '/v1/verify';
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
@@ -643,8 +643,7 @@ testJobs('a client that leaves in the middle of a compressed file leaves no file
     await body?.getReader().read();
     leaving.abort();
   }
-  for (let turn = 0; turn < 2_000 && openFiles() > 0; turn++) await sleep(5);
-  t.is(openFiles(), 0);
+  await until(() => openFiles() === 0);
   t.is(await (await askFiles(service, targetOf(download_url))).text(), large);
 });
 

@@ -1,5 +1,4 @@
 import { rename } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
@@ -14,11 +13,10 @@ import { openServices, type Services } from '../../../api/services.ts';
 import { editionOf, MINUTE_MS, watchPartsOf as madeParts, START_MS } from '../../support/data/alert-scans.ts';
 import { aroundMidnight } from '../../support/data/small-world.ts';
 import { ingest, publishedRoot, scratch } from '../../support/data/world.ts';
+import { until } from '../../support/until.ts';
 
 /** The radar in the middle of the small world. */
 const KTLX = { lat: 35.33, lon: -97.28 };
-const LONGEST_WAIT_MS = 30_000;
-const LOOK_EVERY_MS = 20;
 
 interface Watching {
   readonly services: Services;
@@ -66,14 +64,9 @@ async function subscribe({ records }: Services, now_ms: number): Promise<void> {
 }
 
 /** Waits until so many scans are matched. */
-async function untilMatched({ records }: Pick<Services, 'records'>, count: number): Promise<void> {
-  const until_ms = performance.now() + LONGEST_WAIT_MS;
-  for (;;) {
-    const matched = await records.reader.selectFrom('matched_scans').select('scan_id').execute();
-    if (matched.length >= count) return;
-    if (performance.now() > until_ms) throw new Error(`${matched.length} scans are matched, expected ${count}`);
-    await pause(LOOK_EVERY_MS);
-  }
+function untilMatched({ records }: Pick<Services, 'records'>, count: number): Promise<void> {
+  const matched = records.reader.selectFrom('matched_scans').select('scan_id');
+  return until(async () => (await matched.execute()).length >= count);
 }
 
 test('scans that the pipeline publishes raise one alert, with what they covered, and a restart goes on where it was', async (t) => {
