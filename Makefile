@@ -45,9 +45,10 @@ test: install ## run the fast tests
 test-records: install ## run the tests of the records and the queue on PostgreSQL: HAIL_TEST_DATABASE_URL=postgres://…
 	@ava 'test/records/*postgres.test.ts'
 
-# What guards the work day by day: kills, faults of disk and files, orders of arrival, one walk through the map.
+# What guards the work day by day: kills, faults of disk and files, orders of arrival, long runs, starts, one walk through the map.
 CORE := 'test/slow/{arrival,crash,crash-derived,crash-feeds,disk-full,vanished-data,viewer-walks}.test.ts' \
-	'test/slow/killed-{alerts,charges,deliveries,jobs}.test.ts' 'test/slow/run/ingest-*.test.ts'
+	'test/slow/killed-{alerts,charges,deliveries,jobs}.test.ts' 'test/slow/run/{ingest-*,catalogue,refresh}.test.ts' \
+	'test/slow/commands/{backfill,serve}.test.ts'
 
 .PHONY: test-slow
 test-slow: install ## run the core of the slow tests: kills, faults of disk and files, orders of arrival, a walk through the map
