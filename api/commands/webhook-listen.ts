@@ -43,7 +43,7 @@ interface ListenOptions {
   readonly json?: true;
 }
 
-/** `hail-api webhook listen`: a receiver on this machine, for trials. Answers 401 to deliveries that none of the secrets signed. */
+/** `hail-api webhook listen`: a receiver on this machine, for trials. Answers 401 to a delivery without a valid signature. */
 export function listenCommand(config: () => Config): Command {
   return new Command('listen')
     .description('receive deliveries on this machine, check their signatures and print them, until interrupted')

@@ -72,7 +72,7 @@ function countingIn(limiter: RateLimiterAbstract) {
   };
 }
 
-/** Both families of headers of a window: its name, limit and length, what is left of it, and the Unix second at which it ends. */
+/** Both families of headers of a window: its name, limit, length, remaining calls, and the Unix second at which it ends. */
 export function rateHeaders(
   name: string,
   limit: number,

@@ -43,5 +43,5 @@ export const EARLIER_DESCRIPTION: DescribedVariant = {
   ),
 };
 
-/** The earlier variant, as it is served. */
+/** The earlier variant: its endpoints and how they answer. */
 export const EARLIER: OtherVariant = { endpoints: EARLIER_ENDPOINTS, variant: EARLIER_VARIANT };

@@ -19,7 +19,7 @@ export function found<Resource>(resource: Resource | null | false, noun: string)
   return resource;
 }
 
-/** Query parameters of a list in pages: `standard` items on a page that is not told otherwise, at most `max`. */
+/** Query parameters of a list in pages: `standard` items on a page by default, at most `max`. */
 export const pageQuery = (items: string, standard: number, max: number) => ({
   limit: integerQuery({ min: 1, max, default: standard, description: `${items} per page.` }),
   cursor: cursorQuery(),
