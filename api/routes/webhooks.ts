@@ -124,7 +124,7 @@ export const updateWebhook = writeEndpoint({
   ...WRITE,
   summary: 'Change a webhook',
   description:
-    'Changes what is sent. Setting the status to active resets the count of failures in a row; pausing drops what is being retried, and nothing is kept for a webhook that is not active.',
+    'Changes what is sent. Setting the status to active resets the count of failures in a row; pausing drops what is being retried, and nothing is sent to a webhook that is not active.',
   params: Id,
   body: WebhookUpdate,
   reply: WebhookUpdated,
@@ -226,7 +226,12 @@ export const redeliver = writeEndpoint({
     const message = source === null ? null : await findMessage(reader, source.event_id);
     if (source === null || message === null) throw await unknownDelivery(reader, webhook.id, params.deliveryId);
     if (webhook.status !== 'active')
-      throw new ApiError('webhook_not_active', `the webhook is ${webhook.status}, expected active`);
+      throw new ApiError(
+        'webhook_not_active',
+        `the webhook is ${webhook.status}, expected active`,
+        {},
+        { may_change: true },
+      );
     const id = newId('event', now_ms);
     const body = FORMATS[webhook.format].withId(message.body, id);
     const result = await post(webhook, services, { id, event: message.event, body });
@@ -298,6 +303,8 @@ async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: 
     wasMade
       ? `the delivery is no longer kept: the last ${ATTEMPTS_KEPT} attempts of a webhook can be sent again`
       : 'no such delivery',
+    {},
+    { may_change: true },
   );
 }
 

@@ -133,7 +133,7 @@ export function clientAddress(
 function networkOf(address: string): string {
   const plain = unmapped(address);
   if (isIP(plain) !== 6) return plain;
-  const { parts } = ipaddr.parse(plain) as IPv6;
+  const { parts } = ipaddr.parse(plain.replace(/%.*/, '')) as IPv6;
   return `${parts
     .slice(0, 4)
     .map((part) => part.toString(16))

@@ -84,7 +84,8 @@ export async function recordAttempt(
   const has_failed = !success && state === 'pending' && receiver.status === 'active';
   /** Number of the attempt since the message was last enqueued, 1 for the first. */
   const nth = attempt - attempts_before;
-  const is_first = has_failed && nth === 1;
+  // An event that is recovered has counted before.
+  const is_first = has_failed && attempt === 1;
   /** Distinct events in a row that failed, this one included. */
   const failures = success ? 0 : receiver.consecutive_failures + (is_first ? 1 : 0);
   const counter = success ? 'success_count' : 'failure_count';

@@ -20,6 +20,8 @@ const MESSAGES = { at_once: 256, at_once_of_group: 4, lease_ms: 20_000 };
 const MAILS = { at_once: 4, at_once_of_group: 1, lease_ms: 120_000 };
 /** How long an attempt is kept in memory while the database is not reachable: the receiver has the message already. */
 const RECORDING_MS = 30_000;
+/** How long a task waits before its attempt for a database that is not reachable: without it, it would wait for the end of its lease. */
+const READING_MS = 10_000;
 /** Finished messages can be recovered for this long. */
 const KEPT_MS = 30 * 86_400_000;
 const SWEEP_EVERY_MS = 3_600_000;
@@ -54,10 +56,10 @@ async function sweep({ records: { deletions, transaction } }: DeliveryParts): Pr
 export async function deliverMessage(parts: DeliveryParts, task: Pick<Task, 'payload'>): Promise<void> {
   const { push_id: message_id, attempt } = MessageTask.parse(task.payload);
   const { records, secrets, webhookClient, queue } = parts;
-  const message = await findMessage(records.reader, message_id);
+  const message = await persistently(READING_MS, () => findMessage(records.reader, message_id));
   if (message === null || message.state !== 'pending' || message.attempts !== attempt - 1) return;
   const { receiver_id } = message;
-  const receiver = await findReceiver(records.reader, receiver_id);
+  const receiver = await persistently(READING_MS, () => findReceiver(records.reader, receiver_id));
   if (receiver?.status !== 'active') {
     const now = await records.transaction(async (rows) => {
       // The message was written while its receiver was being paused or deleted; the receiver may be active again.

@@ -3,8 +3,8 @@ import { lookup, Resolver } from 'node:dns/promises';
 /** Time limit of one question to a name server, and number of tries. */
 const ANSWER_MS = 1_000;
 const TRIES = 2;
-/** Errors with which a name server says that a name has no address. */
-const NO_ADDRESS: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA']);
+/** Errors that say that a name has no address: from a name server, or because no server can hold such a name. */
+const NO_ADDRESS: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /** Looks up host names. */
 export interface NameResolver {

@@ -47,9 +47,13 @@ export async function recover(
     const last = ordered.findLastIndex(({ state }) => state !== 'dropped');
     const before = ordered[last];
     let after_id = before === undefined || before.state === 'delivered' ? null : before.id;
+    let former = before;
     for (const message of ordered.slice(last + 1)) {
-      if (message.created_at < instant(since_ms)) continue;
+      // The end of an alert goes to a receiver that gets its begin, whenever it was written.
+      const is_end = former !== undefined && former.alert_id === message.alert_id;
+      if (message.created_at < instant(since_ms) && !is_end) continue;
       await requeue(rows, queue, message, after_id, at_ms);
+      former = message;
       after_id = message.id;
       count.dropped += 1;
     }

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import type { ExecutionContext } from 'ava';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import {
@@ -197,9 +198,15 @@ serviceTest(
   },
 );
 
+async function emptyRoot(t: ExecutionContext): Promise<string> {
+  const root = await scratch(t);
+  await mkdir(root);
+  return root;
+}
+
 serviceTest(
   'before anything is published the page says so, without an error, and offers no date',
-  { root: (t) => scratch(t) },
+  { root: emptyRoot },
   async (t, { page, complaints, requests }) => {
     t.regex(await said(page, '#summary'), /^Nothing is published yet/);
     t.false(await page.locator('#trouble').isVisible());
