@@ -16,6 +16,7 @@ for (const [address, network] of [
   ['2001:db8::1', '2001:db8:0:0::/64'],
   ['2001:0db8:0001:0002::', '2001:db8:1:2::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['fe80::1%eth0.100', 'fe80:0:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
 ] as const)
   test(`${address} counts as ${network}`, (t) => t.is(clientAddress(from(address), null), network));
