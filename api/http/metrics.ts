@@ -92,7 +92,7 @@ export function createMetrics() {
       if (error_class !== null) faults(error_class);
       attempt_seconds.observe(took_ms / 1000);
     },
-    /** A scan was laid over the places that are watched, and changed so many alerts. */
+    /** A scan was laid over the watched places; `alerts` counts the alerts that it changed. */
     matched: (on_time: boolean, alerts: Readonly<Record<(typeof CHANGES)[number], number>>, took_ms: number): void => {
       scans(on_time ? 'live' : 'late');
       for (const change of CHANGES) changes(change, alerts[change]);

@@ -39,7 +39,7 @@ interface Sqlite {
 
 /**
  * One connection to the file. `lock_ms`: it writes, its transactions begin by taking the one write lock, for which they wait so long,
- * and it makes the file where there is none. Null: it reads what is committed, and is used once there is one that writes.
+ * and it makes the file where there is none. Null: it reads committed rows, and needs a file that another connection has made.
  */
 export function openSqlite(path: string, lock_ms: number | null, explain: Explain): Sqlite {
   let database: DatabaseSync | undefined;

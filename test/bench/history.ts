@@ -28,7 +28,7 @@ const GOALS = [
 const BOX = { south: 28, north: 46, west: -105, east: -85 };
 /**
  * GET /v1/hail/history of 365 days around points that were never asked before, charges included: of a service that has just
- * started, and of one that has what was asked for in memory, over a simulated season.
+ * started, and of one that has those files in memory, over a simulated season.
  */
 export async function history(): Promise<void> {
   const root = await simulatedSeason();

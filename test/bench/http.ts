@@ -82,7 +82,7 @@ function tell(what: string, { ours, bare }: Compared, goal: number | null): void
   );
 }
 
-/** What is asked of a server, and by whom; null: without a key. */
+/** A question to a server and the key it is asked with; null: without a key. */
 interface Target {
   readonly server: ChildProcess;
   readonly url: string;

@@ -4,7 +4,7 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { filesBelow } from '../../pipeline/files.ts';
+import { filesBelow, sizeOf } from '../../pipeline/files.ts';
 import { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Current, Manifest } from '../../schemas/manifest.ts';
@@ -47,10 +47,10 @@ async function lostFrom(bucket: string): Promise<string[] | null> {
       names.push(...(manifest === null ? [{ path }] : Manifest.parse(manifest).files));
     }
   }
-  const sizes = names.map(async ({ path }) => (await fs.stat(join(bucket, path)).catch(() => null))?.size);
+  const sizes = names.map(({ path }) => sizeOf(join(bucket, path)));
   const found = await Promise.all(sizes);
   return names
-    .filter(({ bytes }, k) => found[k] === undefined || (bytes !== undefined && found[k] !== bytes))
+    .filter(({ bytes }, k) => found[k] === null || (bytes !== undefined && found[k] !== bytes))
     .map(({ path }) => path);
 }
 

@@ -18,7 +18,7 @@ const MAX_HALVINGS = 6;
  * one that would reach farther than `tolerance_m` out of `around`: the simplified outline, at the same tolerance, of something
  * that holds all of the given polygons; null without one. Vertices are a subset of the given ones, and no ring is dropped: one
  * smaller than the tolerance keeps its outermost vertices. Expects a valid MultiPolygon as `traceMultiPolygon` gives it; a
- * tolerance of 0 or less returns it as it is.
+ * tolerance of 0 or less returns it unchanged.
  * Source: Douglas & Peucker 1973, in local metres between the four outermost vertices of each ring.
  */
 export function simplifyMultiPolygon(

@@ -136,7 +136,7 @@ async function scansAfter(t: ExecutionContext, from_ms: number): Promise<readonl
   return (await listFolder(out)).files;
 }
 
-/** A root that ingests, forgets what is old by a newest scan, closes what is over, and sweeps. */
+/** A root that ingests, forgets old scans by the newest one, closes dates that are over, and sweeps. */
 async function pass(root: string, files: readonly SourceFile[], now_ms: number): Promise<void> {
   await onRoot(root, { now_ms }, async ({ root: open, session }) => {
     await session.ingest(files);
