@@ -90,7 +90,10 @@ export function webhookCommand(config: () => Config): Command {
         return await onReceiver(desk, id, async (rows, receiver) => {
           if (receiver.status !== 'active')
             throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
-          const recovered = await recover(rows, { queue, store }, receiver, Date.parse(since));
+          const recovered = await recover(rows, { queue, store }, receiver, {
+            since_ms: Date.parse(since),
+            now_ms: desk.now_ms,
+          });
           await note(rows, desk, receiver, 'recover', { since, ...recovered });
           return { json: { id, since, ...recovered } };
         });

@@ -1,6 +1,7 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { AnsweredBefore, type KeyedCall, type StoredAnswer } from '../billing/idempotency.ts';
 import { ApiError } from '../http/errors.ts';
+import { forEachInChunks } from '../http/event-loop.ts';
 import { canonical } from '../http/reply.ts';
 import { isEncrypted } from '../records/secrets.ts';
 import type { Services } from '../services.ts';
@@ -14,6 +15,8 @@ import type { QueryText } from './validate.ts';
 const LONGEST = 255;
 /** Different bytes are different keys: nothing is replaced, and a byte order mark is kept. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Rows of a list that are put into the fingerprint before other requests run: about 5 ms. */
+const ROWS_PER_TURN = 1000;
 /** Refusals that are kept under their key: the same request would be refused again. */
 const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
 
@@ -69,7 +72,7 @@ export function idempotency({ records, secrets }: Pick<Services, 'records' | 'se
       throw new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
     inFlight.add(name);
     try {
-      const call = { business_id, route, key, fingerprint: hash('sha256', canonical(request)) };
+      const call = { business_id, route, key, fingerprint: await fingerprintOf(request) };
       const before = await replay(call);
       if (before !== null) return before;
       try {
@@ -111,4 +114,15 @@ function utf8Of(header: string): string {
   } catch (cause) {
     throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is not UTF-8', {}, { cause });
   }
+}
+
+/** SHA-256 of query and body in canonical JSON, the rows of its lists one by one: other requests run in between. */
+export async function fingerprintOf({ query, body }: Request): Promise<string> {
+  const digest = createHash('sha256').update(canonical(query));
+  for (const [name, value] of Object.entries(body ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const rows = Array.isArray(value) ? value : [];
+    digest.update(canonical([name, rows === value ? [rows.length] : value]));
+    await forEachInChunks(rows, ROWS_PER_TURN, (row) => digest.update(canonical(row)));
+  }
+  return digest.digest('hex');
 }

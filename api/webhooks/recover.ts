@@ -1,15 +1,18 @@
 import type { Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
 import type { Database } from '../records/schema.ts';
-import type { Outbox } from './events.ts';
+import { enqueueAlertEvent } from './alert-events.ts';
+import { type Outbox, takersAmong, webhooksOf } from './events.ts';
 import { FORMATS } from './formats.ts';
-import { addMessageTask, OVERDUE_MS, requeue } from './messages.ts';
+import { addMessageTask, type Message, OVERDUE_MS, requeue } from './messages.ts';
 import type { Receiver } from './receivers.ts';
 
 /** How many events a recovery sends. */
 interface Recovered {
   /** Dropped ones, under their old ids. */
   readonly dropped: number;
+  /** Ends of alerts that were closed, which had no event yet. */
+  readonly missed: number;
   /** Those whose task was lost. */
   readonly overdue: number;
 }
@@ -17,33 +20,38 @@ interface Recovered {
 /**
  * Sends an active receiver, whose row the transaction holds, the events that were written since an instant and dropped: after
  * failures, or because it was not active. Events that have an order are sent one after the other, none older than the last one that
- * it got. `since_ms`: epoch milliseconds of the machine's clock.
+ * it got, and a closed alert whose begin it got ends for it too. `since_ms`: epoch milliseconds of the machine's clock; `now_ms`: data
+ * clock.
  */
 export async function recover(
   rows: Transaction<Database>,
   { queue, store }: Outbox,
-  { id: receiver_id, format }: Pick<Receiver, 'id' | 'format'>,
-  since_ms: number,
+  { id: receiver_id, kind, business_id, ...receiver }: Receiver,
+  { since_ms, now_ms }: Readonly<Record<'since_ms' | 'now_ms', number>>,
 ): Promise<Recovered> {
   const at_ms = Date.now();
+  const format = FORMATS[receiver.format];
+  const webhooks = (await webhooksOf(rows, business_id)).filter(({ id }) => id === receiver_id);
+  const takers = { own: kind === 'subscription' ? [receiver_id] : [], webhooks };
   const own = rows.selectFrom('messages').where('receiver_id', '=', receiver_id).where('redelivered_from', 'is', null);
   // A scan that is being matched takes these alerts further before or after this, and not meanwhile.
   const alerts = await rows
     .selectFrom('alerts')
-    .select(['id', 'location_id'])
+    .selectAll()
     .where('id', 'in', own.select('alert_id'))
     .orderBy('id')
     .modifyEnd(store.forUpdate)
     .execute();
-  const orders = new Map(alerts.map((alert) => [alert.id, alert[FORMATS[format].ordered_by]]));
+  const alertOf = new Map(alerts.map((alert) => [alert.id, alert]));
+  const orderOf = ({ id, alert_id }: Message) => alertOf.get(alert_id ?? '')?.[format.ordered_by] ?? id;
   const messages = await own.selectAll().orderBy('id').execute();
-  const count = { dropped: 0, overdue: 0 };
+  const count = { dropped: 0, missed: 0, overdue: 0 };
   for (const message of messages)
     if (message.state === 'pending' && (message.next_at ?? '') < instant(at_ms - OVERDUE_MS)) {
       await addMessageTask(rows, queue, message, at_ms);
       count.overdue += 1;
     }
-  for (const ordered of Map.groupBy(messages, ({ id, alert_id }) => orders.get(alert_id ?? '') ?? id).values()) {
+  for (const ordered of Map.groupBy(messages, orderOf).values()) {
     const last = ordered.findLastIndex(({ state }) => state !== 'dropped');
     const before = ordered[last];
     let after_id = before === undefined || before.state === 'delivered' ? null : before.id;
@@ -57,6 +65,11 @@ export async function recover(
       after_id = message.id;
       count.dropped += 1;
     }
+    const alert = alertOf.get(former?.alert_id ?? '');
+    const end = alert?.status === 'closed' ? format.alertEvent(alert, 'ends') : null;
+    if (alert === undefined || end === null || end.event === former?.event) continue;
+    await enqueueAlertEvent(rows, { queue, store }, format, alert, 'ends', takers, now_ms);
+    count.missed += takers.own.length + takersAmong(webhooks, format.name, end.event).length;
   }
   return count;
 }

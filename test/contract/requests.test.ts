@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/records/errors.ts';
 import { getHealth, livez, readyz } from '../../api/routes/health.ts';
 import { getUsage } from '../../api/routes/usage.ts';
+import { fingerprintOf } from '../../api/server/idempotency.ts';
 import { ERRORS, ErrorBody } from '../../schemas/errors.ts';
 import { type Account, creditsOf, openAccount } from '../support/service/account.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
@@ -783,6 +784,26 @@ testIdempotency('the same key with another body or query after a success is 400 
   const other = await post(t.context, 'k1', { name: 'b' });
   t.deepEqual([other.status, code(other)], [400, 'invalid_idempotency_key']);
   t.is(code(await post(t.context, 'k1', { name: 'a' }, `${PATH}?x=1`)), 'invalid_idempotency_key');
+});
+
+test('the fingerprint of ten thousand rows lets other requests run, and does not depend on the order of names', async (t) => {
+  const rows = Array.from({ length: 10_000 }, (_, k) => ({ name: `Location ${k}`, lat: 35, lon: -97 }));
+  const query = { x: '1' };
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    running = setImmediate(turn);
+  };
+  let running = setImmediate(turn);
+  const made = await fingerprintOf({ query, body: { format: 'json', data: rows } });
+  clearImmediate(running);
+  t.true(turns >= 9);
+  t.is(
+    await fingerprintOf({ query, body: { data: rows.map(({ name, ...at }) => ({ ...at, name })), format: 'json' } }),
+    made,
+  );
+  t.not(await fingerprintOf({ query, body: { format: 'json', data: rows.slice(1) } }), made);
+  t.not(await fingerprintOf({ query, body: { data: [1] } }), await fingerprintOf({ query, body: { data: 1 } }));
 });
 
 testIdempotency('while the first request is in flight the same key is 409 at once', async (t) => {

@@ -19,7 +19,8 @@ import { EARLIER_SAMPLES } from '../../../api/webhooks/event-samples.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { FORMATS } from '../../../api/webhooks/formats.ts';
 import { findMessage, sweepMessages } from '../../../api/webhooks/messages.ts';
-import { setReceiverFormat } from '../../../api/webhooks/receivers.ts';
+import { findReceiver, setReceiverFormat } from '../../../api/webhooks/receivers.ts';
+import { recover } from '../../../api/webhooks/recover.ts';
 import { signatureFault } from '../../../api/webhooks/signature.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { boxRing, type Position } from '../../../schemas/geo/position.ts';
@@ -375,6 +376,25 @@ testGiveUp('the retries of one event count as one failure', async (t) => {
   t.is(t.context.receivers.received.length, 6);
   t.like(await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`), {
     body: { status: 'active', consecutive_failures: 1, failure_count: 6 },
+  });
+});
+
+testGiveUp('an event that is recovered counts no second failure', async (t) => {
+  const { records, services } = t.context;
+  const { webhook_id } = await makeWebhook(t.context);
+  t.context.receivers.answer = () => 500;
+  await happen(t.context, [webhook_id]);
+  while ((await runTasks(t.context)) > 0);
+  await records.transaction(async (rows) => {
+    const receiver = await findReceiver(rows, webhook_id);
+    if (receiver === null) throw new Error(`${webhook_id} is gone`);
+    const { queue } = services;
+    await recover(rows, { queue, store: records.store }, receiver, { since_ms: 0, now_ms: SERVICE_NOW_MS });
+  });
+  while ((await runTasks(t.context)) > 0);
+  t.is(t.context.receivers.received.length, 12);
+  t.like(await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`), {
+    body: { status: 'active', consecutive_failures: 1, failure_count: 12 },
   });
 });
 

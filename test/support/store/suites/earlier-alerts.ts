@@ -1,4 +1,4 @@
-import { createSubscription, type updateSubscription } from '../../../../api/alerts/subscriptions.ts';
+import { createSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
 import type { Records } from '../../../../api/billing/records.ts';
 import {
@@ -44,10 +44,10 @@ async function watched(world: World) {
     setStatus: (receiver_id: string, status: 'active' | 'disabled') =>
       writing(({ rows, now_ms }) => setReceiverStatus(rows, { kind: 'webhook', id: receiver_id }, status, now_ms)),
     recovered: (receiver_id: string, since_ms: number) =>
-      writing(async ({ rows }) => {
+      writing(async ({ rows, now_ms }) => {
         const receiver = await findReceiver(rows, receiver_id, records.store.forUpdate);
         if (receiver === null) throw new Error(`${receiver_id} is gone`);
-        return await recover(rows, { queue, store: records.store }, receiver, since_ms);
+        return await recover(rows, { queue, store: records.store }, receiver, { since_ms, now_ms });
       }),
     /** Two other processes on the same records. */
     restart: async () => {
@@ -239,6 +239,39 @@ export function earlierAlertsSuite(test: Register): void {
     t.true(tasks.some(({ payload }) => payload === JSON.stringify({ push_id: dropped?.id, attempt: 5 })));
   });
 
+  test('recovery tells an address of the earlier variant of the end of an alert that was closed, once', async (t, world) => {
+    const { records, id, mark, writing, publish, recovered } = await watched(world);
+    await mark(id);
+    await publish(0, 24);
+    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
+    await writing((writer) => updateSubscription(writer, id, { status: 'active' }));
+    t.like(await recovered(id, 0), { dropped: 1, missed: 1 });
+    t.like(await recovered(id, 0), { dropped: 0, missed: 0 });
+    await publish(2, 26);
+    t.deepEqual(await inOrder(records, id), [
+      ['hail.detected', 24, 'pending'],
+      ['hail.cleared', 24, 'after hail.detected 24'],
+      ['hail.detected', 26, 'after hail.cleared 24'],
+    ]);
+  });
+
+  test('recovery tells a receiver of the earlier variant of the end of what it is told, also of an end that came before', async (t, world) => {
+    const { records, id, mark, publish, recovered } = await watched(world);
+    await mark(id);
+    await publish(0, 24);
+    await allDelivered(records);
+    await publish(30, 0);
+    const dropped = { state: 'dropped', next_at: null } as const;
+    await records.transaction((rows) =>
+      rows.updateTable('messages').set(dropped).where('state', '=', 'pending').execute(),
+    );
+    t.like(await recovered(id, Date.now() + MINUTE_MS), { dropped: 1, missed: 0 });
+    t.deepEqual(await inOrder(records, id), [
+      ['hail.detected', 24, 'delivered'],
+      ['hail.cleared', 24, 'pending'],
+    ]);
+  });
+
   test('recovery tells a receiver of the earlier variant of nothing that is older than what it was told last of a place', async (t, world) => {
     const { records, mark, webhook, publish, setStatus, recovered } = await watched(world);
     const earlier = await webhook(['hail.detected', 'hail.cleared']);
@@ -248,7 +281,7 @@ export function earlierAlertsSuite(test: Register): void {
     await publish(32, 0);
     await setStatus(earlier, 'active');
     await publish(34, 26);
-    t.like(await recovered(earlier, 0), { dropped: 0 });
+    t.like(await recovered(earlier, 0), { dropped: 0, missed: 0 });
     t.deepEqual(await inOrder(records, earlier), [
       ['hail.detected', 24, 'dropped'],
       ['hail.cleared', 24, 'dropped'],
