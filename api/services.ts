@@ -108,9 +108,9 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(queue.close);
   const webhookClient = openWebhookClient(webhooks);
   opened.defer(webhookClient.close);
-  const engine = await openEngine(data_root, ANSWERS);
+  const engine = openEngine(data_root, ANSWERS);
   opened.defer(engine.close);
-  const jobEngine = await openEngine(data_root, JOBS);
+  const jobEngine = openEngine(data_root, JOBS);
   opened.defer(jobEngine.close);
   const catalog = await openCatalog(data_root, storm_day_start_hour);
   opened.defer(catalog.close);

@@ -39,11 +39,10 @@ export async function writeExport(
   const question = { edition, first: date_start, last: date_end, region: regionOf(params) };
   const { files, rows: rowsOf } = ROWS_OF[dataset];
   const spill_folder = `${path}.spill`;
-  const engine = await openFilesEngine([...files(question), path], JOBS, spill_folder);
+  const engine = openFilesEngine([...files(question), path], JOBS, spill_folder);
   const stop = () => void engine.close();
   signal.addEventListener('abort', stop);
   try {
-    signal.throwIfAborted();
     const rows = await rowsOf(engine, question, cap);
     await engine.rows(copyStatement({ params, rows, path }), rows.parameters);
     const { row_count, truncated, data_as_of_ms, data_source } = rows;

@@ -103,19 +103,19 @@ const JOB_SPILL_LIMIT = '2GB';
 /** The queue drains within a second: most statements take milliseconds. */
 const RETRY_SOON = { 'Retry-After': '1' };
 
-/** Opens an engine over the folder of a data root. Engines share no connections, memory or threads. */
-export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promise<Engine> {
+/** An engine over the folder of a data root. Engines share no connections, memory or threads. */
+export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Engine {
   const temp_directory = join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`);
-  return openLocked(role, { temp_directory }, `allowed_directories = [${sqlText(`${resolve(dataRoot)}/`)}]`);
+  return engineOf(role, { temp_directory }, `allowed_directories = [${sqlText(`${resolve(dataRoot)}/`)}]`);
 }
 
 /**
- * Opens an engine for work that writes: it can open these files, to read or to write, and no other. Data that do not fit into
+ * An engine for work that writes: it can open these files, to read or to write, and no other. Data that do not fit into
  * its memory go to `spill_folder` until the engine is closed, at most 2 GB.
  */
-export function openFilesEngine(files: readonly string[], role: EngineRole, spill_folder: string): Promise<Engine> {
+export function openFilesEngine(files: readonly string[], role: EngineRole, spill_folder: string): Engine {
   const spill = { temp_directory: spill_folder, max_temp_directory_size: JOB_SPILL_LIMIT };
-  return openLocked(role, spill, `allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`);
+  return engineOf(role, spill, `allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`);
 }
 
 /** A text as a SQL literal, for the places where DuckDB takes no parameter. */
@@ -123,8 +123,19 @@ export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** From the first connection on only the files that `allow` names can be opened, and the spill folder; no setting can change. */
-async function openLocked(role: EngineRole, spill: Readonly<Record<string, string>>, allow: string): Promise<Engine> {
+/** Opened at its first statement: that takes longer than most statements, and some processes run none. */
+function engineOf(role: EngineRole, spill: Readonly<Record<string, string>>, allow: string): Engine {
+  const pool = connectionPool(role, () => openLocked(role, spill, allow));
+  return {
+    ...queriesOver((work) => pool.run(work, false)),
+    priority: queriesOver((work) => pool.run(work, true)),
+    load: pool.load,
+    close: pool.close,
+  };
+}
+
+/** An instance that opens only the files that `allow` names, and the spill folder; no setting can change. */
+async function openLocked(role: EngineRole, spill: Readonly<Record<string, string>>, allow: string) {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(role.threads),
     memory_limit: role.memory_limit,
@@ -134,24 +145,13 @@ async function openLocked(role: EngineRole, spill: Readonly<Record<string, strin
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   });
-  const connections: DuckDBConnection[] = [];
-  for (let n = 0; n < role.connections; n++) connections.push(await instance.connect());
+  const connection = await instance.connect();
   // Published files never change under their name: their footers may be remembered.
-  const settings = ['parquet_metadata_cache = true', "TimeZone = 'UTC'"];
-  for (const connection of connections) for (const each of settings) await connection.run(`SET ${each}`);
-  for (const each of [allow, 'enable_external_access = false', 'lock_configuration = true'])
-    await connections[0]?.run(`SET ${each}`);
-  const pool = connectionPool(connections, role);
-  let closing: Promise<void> | undefined;
-  return {
-    ...queriesOver((work) => pool.run(work, false)),
-    priority: queriesOver((work) => pool.run(work, true)),
-    load: pool.load,
-    close: () => {
-      closing ??= pool.close().then(() => instance.closeSync());
-      return closing;
-    },
-  };
+  const settings = ['GLOBAL parquet_metadata_cache = true', "GLOBAL TimeZone = 'UTC'", allow];
+  for (const each of [...settings, 'enable_external_access = false', 'lock_configuration = true'])
+    await connection.run(`SET ${each}`);
+  connection.closeSync();
+  return instance;
 }
 
 type Work<Outcome> = (connection: DuckDBConnection) => Promise<Outcome>;
@@ -194,14 +194,26 @@ function numbersIn(vector: DuckDBVector): Float64Array {
 }
 
 /** The connections of an engine, and the statements that wait for one, first come, first served. */
-function connectionPool(idle: DuckDBConnection[], { waiting_max, statement_limit_ms }: EngineRole) {
+function connectionPool(
+  { connections, waiting_max, statement_limit_ms }: EngineRole,
+  open: () => Promise<DuckDBInstance>,
+) {
+  const idle: DuckDBConnection[] = [];
+  let opening: Promise<DuckDBInstance> | undefined;
+  let closing: Promise<void> | undefined;
   const waiting: PromiseWithResolvers<DuckDBConnection>[] = [];
   /** Running statements by their connection; they settle once they have ended. */
   const running = new Map<DuckDBConnection, Promise<unknown>>();
-  let isClosed = false;
 
+  const openAll = async () => {
+    const instance = await open();
+    while (idle.length < connections) idle.push(await instance.connect());
+    return instance;
+  };
   const connect = async (isAhead: boolean): Promise<DuckDBConnection> => {
-    if (isClosed) throw closed();
+    if (closing === undefined) opening ??= openAll();
+    await opening;
+    if (closing !== undefined) throw closed();
     const free = idle.pop();
     if (free !== undefined) return free;
     if (!isAhead && waiting.length >= waiting_max)
@@ -216,6 +228,17 @@ function connectionPool(idle: DuckDBConnection[], { waiting_max, statement_limit
     const next = waiting.shift();
     if (next === undefined) idle.push(connection);
     else next.resolve(connection);
+  };
+
+  const close = async (): Promise<void> => {
+    for (const { reject } of waiting.splice(0)) reject(closed());
+    const interrupting = [...running.keys()].map(interruptUntilEnd);
+    const ended = Promise.allSettled(running.values());
+    await Promise.race([ended, pause(CLOSE_LIMIT_MS, null, { ref: false })]);
+    for (const timer of interrupting) clearInterval(timer);
+    const instance = await opening;
+    for (const connection of idle.splice(0)) connection.closeSync();
+    instance?.closeSync();
   };
 
   return {
@@ -242,14 +265,9 @@ function connectionPool(idle: DuckDBConnection[], { waiting_max, statement_limit
       running.set(connection, working);
       return Promise.race([working, late.promise]);
     },
-    close: async (): Promise<void> => {
-      isClosed = true;
-      for (const { reject } of waiting.splice(0)) reject(closed());
-      const interrupting = [...running.keys()].map(interruptUntilEnd);
-      const ended = Promise.allSettled(running.values());
-      await Promise.race([ended, pause(CLOSE_LIMIT_MS, null, { ref: false })]);
-      for (const timer of interrupting) clearInterval(timer);
-      for (const connection of idle.splice(0)) connection.closeSync();
+    close: (): Promise<void> => {
+      closing ??= close();
+      return closing;
     },
   };
 }

@@ -392,7 +392,7 @@ async function published<Row>(
   table: Table,
   since_ms: number,
 ): Promise<Row[]> {
-  const engine = await openEngine(root);
+  const engine = openEngine(root);
   t.teardown(() => engine.close());
   const edition = catalog.edition();
   return engine.rows<Row>(
@@ -734,7 +734,7 @@ test('states of feeds that cannot be read are a failure that names the file', as
 async function openTerrainOn(t: ExecutionContext, root: string) {
   await fs.mkdir(root, { recursive: true });
   const catalog = await openCatalog(root, 0);
-  const engine = await openEngine(root);
+  const engine = openEngine(root);
   t.teardown(async () => {
     await catalog.close();
     await engine.close();

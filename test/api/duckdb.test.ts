@@ -17,7 +17,7 @@ import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
 import { until } from '../support/until.ts';
 
 async function open(t: ExecutionContext, root: string, role?: EngineRole): Promise<Engine> {
-  const engine = await openEngine(root, role);
+  const engine = openEngine(root, role);
   t.teardown(() => engine.close());
   return engine;
 }
@@ -61,7 +61,7 @@ test('an engine for some files opens them and no other, not those beside them, a
     string,
   ];
   for (const path of [input, other]) await fs.writeFile(path, 'a\n1\n');
-  const engine = await openFilesEngine([input, out], JOBS, join(root, 'spill'));
+  const engine = openFilesEngine([input, out], JOBS, join(root, 'spill'));
   t.teardown(engine.close);
   const copyTo = (path: string) => `COPY (SELECT * FROM read_csv($1)) TO '${path}' (USE_TMP_FILE false)`;
   await engine.rows(copyTo(out), [input]);
@@ -204,8 +204,9 @@ test('what an edition needs goes ahead of what waits, and is not refused', async
 });
 
 test('an engine that is closed ends what runs and refuses what waits and what comes', async (t) => {
-  const engine = await openEngine(await scratch(t), NARROW);
+  const engine = openEngine(await scratch(t), NARROW);
   const outcomes = Promise.allSettled([engine.rows(ENDLESS), engine.rows('SELECT 1')]);
+  await until(() => engine.load().waiting === 1);
   await engine.close();
   const reasons = (await outcomes).map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : ''));
   t.regex(reasons[0] ?? '', /interrupt/i);

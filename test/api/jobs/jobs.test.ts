@@ -671,7 +671,7 @@ test('a cap cuts the latest rows, and two exports of one edition are the same by
 });
 
 test('figures of a swath row are those of /v1/hail/swaths from its bound on, and its hull holds every pixel', async (t) => {
-  const engine = await openEngine(root);
+  const engine = openEngine(root);
   t.teardown(engine.close);
   const { text } = await written({ dataset: 'swaths', format: 'csv', state: 'KS' });
   const { rows } = csvTable(text());

@@ -53,7 +53,7 @@ async function onPublished<Result>(
   work: (ask: Ask, rows: Detection[], files: HistoryMemory) => Promise<Result>,
 ): Promise<Result> {
   const catalog = await openCatalog(root, 0);
-  const engine = await openEngine(root);
+  const engine = openEngine(root);
   const files = openHistoryMemory(engine, (path) => {
     throw new Error(`${path} cannot be read`);
   });
@@ -307,7 +307,7 @@ const CONUS = regionOf({ bbox: null, state: null });
 async function runningRoot(t: ExecutionContext) {
   const root = await scratch(t);
   await publish(root, await scansBetween('23:54', '00:08'), { each_scan: true });
-  const [catalog, engine] = [await openCatalog(root, 0), await openEngine(root)];
+  const [catalog, engine] = [await openCatalog(root, 0), openEngine(root)];
   t.teardown(async () => {
     await catalog.close();
     await engine.close();

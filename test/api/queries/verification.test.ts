@@ -94,7 +94,7 @@ async function onPublished<Result>(
   ) => Promise<Result>,
 ): Promise<Result> {
   const catalog = await openCatalog(root, 0);
-  const engine = await openEngine(root);
+  const engine = openEngine(root);
   try {
     const terrain = await openTerrain(engine, catalog);
     const edition = catalog.edition();
@@ -259,7 +259,7 @@ test('dates that were never published, were cleared, or were seen in part are to
   await publish(root, await midnight());
   const told = async () => {
     const catalog = await openCatalog(root, 0);
-    const engine = await openEngine(root);
+    const engine = openEngine(root);
     try {
       const edition = catalog.edition();
       const terrain = await openTerrain(engine, catalog);
@@ -416,7 +416,7 @@ async function asking(t: ExecutionContext, dates: Published, { closed = true, cu
     }
   }
   writer.close();
-  const engine = await openEngine(root);
+  const engine = openEngine(root);
   t.teardown(() => engine.close());
   const newest = Object.keys(dates).toSorted().at(-1) as string;
   const edition: Parameters<typeof radarCoverage>[1] = {
@@ -594,7 +594,7 @@ for (const [state, closed] of [
     const root = await publishedRoot(t, await midnight());
     if (closed) await ingest(root, [], { now_ms: MONTH_LATER_MS });
     const catalog = await openCatalog(root, 0);
-    const engine = await openEngine(root);
+    const engine = openEngine(root);
     t.teardown(async () => {
       await catalog.close();
       await engine.close();
