@@ -46,12 +46,16 @@ export function admit(
   opened: readonly Endpoint[],
 ): Middleware {
   const admitGuest = guests();
-  const isOpen = (method: string | undefined, path: string) =>
-    opened.some((one) => one.path === path && one.method === (method === 'HEAD' ? 'GET' : method));
   return async (ctx, next) => {
     const { req, state } = ctx;
-    const is_guest = req.headers.authorization === undefined && state.variant === CURRENT_VARIANT;
-    if (is_guest && isOpen(req.method, state.path)) return await admitGuest(ctx, next);
+    if (req.headers.authorization === undefined && state.variant === CURRENT_VARIANT) {
+      const method = req.method === 'HEAD' ? 'GET' : req.method;
+      const open = opened.find((one) => one.path === state.path && one.method === method);
+      if (open !== undefined) {
+        ctx.routerName = open.path; // the metrics count a refusal of a guest for its route
+        return await admitGuest(ctx, next);
+      }
+    }
     const { keyText, fault } = bearerOf(ctx);
     const caller = keyText === null ? null : await lookUp(records, keyText, state);
     if (caller === null) throw refusal(await limits.countFailure(state.address, keyText), fault);

@@ -5,7 +5,9 @@ import { ApiError } from '../../../api/http/errors.ts';
 import { createMetrics } from '../../../api/http/metrics.ts';
 import { serviceMetrics } from '../../../api/metrics/service-metrics.ts';
 import { getHailCurrent } from '../../../api/routes/hail-current.ts';
+import { GUEST_RATE_PER_MINUTE } from '../../../api/server/admit.ts';
 import { telemetryOf } from '../../../api/server/answer.ts';
+import type { Endpoint } from '../../../api/server/endpoint.ts';
 import type { Services } from '../../../api/services.ts';
 import { midnight, NOW_MS, preparedRoot } from '../../support/data/world.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';
@@ -20,13 +22,13 @@ function seriesOf(page: string): ReadonlyMap<string, number> {
   );
 }
 
-async function measured(t: ExecutionContext, data_root?: string) {
+async function measured(t: ExecutionContext, data_root?: string, guestEndpoints: readonly Endpoint[] = []) {
   const metrics = createMetrics();
   const service = await startService({
     endpoints: [getHailCurrent],
     now_ms: NOW_MS,
     ...(data_root === undefined ? {} : { data_root }),
-    app: { telemetry: telemetryOf(pino({ level: 'silent' }), metrics) },
+    app: { guestEndpoints, telemetry: telemetryOf(pino({ level: 'silent' }), metrics) },
   });
   t.teardown(service.close);
   return { metrics, service, pageOf: (changes: Partial<Services> = {}) => pageOf(metrics, service, changes) };
@@ -58,6 +60,14 @@ test('the page of a service with data says how old its newest scan and its feeds
   t.is(series.get('hail_scrape_failed{part="records"}'), 0);
   t.is(series.get('hail_engine_statements_max{engine="answers",state="waiting"}'), 256);
   t.true([...series.keys()].some((name) => name.startsWith('hail_build_info{version="')));
+});
+
+test('a call without a key that is refused for its rate counts for its route', async (t) => {
+  const { service, pageOf } = await measured(t, undefined, [getHailCurrent]);
+  const ask = () => service.call('/v1/hail/current?lat=35&lon=-97', { key: null });
+  for (let call = 0; call <= GUEST_RATE_PER_MINUTE; call++) await ask();
+  const series = seriesOf(await pageOf()());
+  t.is(series.get('hail_requests_total{route="/v1/hail/current",method="GET",status="429"}'), 1);
 });
 
 test('what is not known has no series: no scan, no feed, no worker of deliveries', async (t) => {
