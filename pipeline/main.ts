@@ -3,17 +3,14 @@ import { outliveReaders, throwOnExit } from '../schemas/command-line.ts';
 import { VERSION_TEXT } from '../schemas/data-format.ts';
 import { explainError } from './commands/arguments.ts';
 import { backfillCommand } from './commands/backfill.ts';
-import { catalogueCommand } from './commands/catalogue.ts';
-import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';
 import { feedsCommand } from './commands/feeds.ts';
 import { ingestCommand } from './commands/ingest.ts';
 import { inspectCommand } from './commands/inspect.ts';
-import { rebuildCommand } from './commands/rebuild.ts';
+import { catalogueCommand, compactCommand, rebuildCommand, verifyCommand } from './commands/maintain.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { sqlCommand } from './commands/sql.ts';
 import { streamCommand } from './commands/stream.ts';
-import { verifyCommand } from './commands/verify.ts';
 import { readConfig } from './config.ts';
 
 const program = new Command('hail-pipeline')

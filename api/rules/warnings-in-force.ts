@@ -1,9 +1,7 @@
-import type { Warning } from '../../schemas/tables/feeds.ts';
+import { endsWarning, type Warning } from '../../schemas/tables/feeds.ts';
 
 /** Messages of one event follow each other within hours; event numbers start again every year. */
 const SAME_EVENT_MS = 2 * 86_400_000;
-/** VTEC actions that end an event: cancelled, expired, upgraded to another. */
-const ENDING_ACTIONS: ReadonlySet<string> = new Set(['CAN', 'EXP', 'UPG']);
 
 /** Fields of a message that decide how long it is in force. */
 type WarningMessage = Pick<
@@ -27,10 +25,10 @@ export interface WarningSpan<Message extends WarningMessage = WarningMessage> {
  * part of the area while another of the same minute continues the rest, so no message takes the place of one of its own minute.
  */
 export function warningSpans<Message extends WarningMessage>(messages: readonly Message[]): WarningSpan<Message>[] {
-  const warning = successorsOf(messages.filter((message) => !isEnding(message)));
-  const ending = successorsOf(messages.filter(isEnding));
+  const warning = successorsOf(messages.filter((message) => !endsWarning(message)));
+  const ending = successorsOf(messages.filter(endsWarning));
   return messages
-    .filter((message) => !isEnding(message))
+    .filter((message) => !endsWarning(message))
     .sort((a, b) => b.issued_at - a.issued_at || (a.warning_id < b.warning_id ? -1 : 1))
     .map((message) => ({ message, replaced_ms: warning(message), ended_ms: ending(message) }));
 }
@@ -64,10 +62,6 @@ export function warningsSince<Message extends WarningMessage>(
       end_ms: Math.min(message.expires_at, ended_ms <= at_ms ? ended_ms : Number.POSITIVE_INFINITY),
     }))
     .filter(({ message, end_ms }) => end_ms > message.issued_at && end_ms > since_ms);
-}
-
-function isEnding({ message_type, vtec_action }: WarningMessage): boolean {
-  return message_type === 'Cancel' || ENDING_ACTIONS.has(vtec_action ?? '');
 }
 
 /** Time at which the first of some messages replaces a message; Infinity when none does. */

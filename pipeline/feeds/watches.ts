@@ -54,10 +54,7 @@ export const watches = feed<Watch>({
   every_s: 120,
   fetch: (web, { nws_url }, now_ms) => fetchTexts(web, nws_url, 'SAW', now_ms),
   accepts: (file) => hasAwipsLine(file, WATCH),
-  read: ({ name, bytes, received_ms }) => {
-    const { row, set_aside } = readWatch(bytes, name, received_ms);
-    return { rows: [row], set_aside, others: new Map() };
-  },
+  read: ({ name, bytes, received_ms }) => readWatch(bytes, name, received_ms),
   collection,
 });
 
@@ -67,10 +64,7 @@ export const discussions = feed<Watch>({
   every_s: 120,
   fetch: (web, { nws_url }, now_ms) => fetchTexts(web, nws_url, 'SWO', now_ms, /^SWOMCD\s*$/m),
   accepts: (file) => hasAwipsLine(file, DISCUSSION),
-  read: ({ name, bytes, received_ms }) => {
-    const { row, set_aside } = readDiscussion(bytes, name, received_ms);
-    return { rows: [row], set_aside, others: new Map() };
-  },
+  read: ({ name, bytes, received_ms }) => readDiscussion(bytes, name, received_ms),
   collection,
 });
 

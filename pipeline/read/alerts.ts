@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   CAP_SEVERITIES,
+  endsWarning,
   MESSAGE_TYPES,
   TORNADO_DETECTIONS,
   WARNING_EVENTS,
@@ -64,7 +65,8 @@ const Kind = z.object({ properties: z.object({ event: z.string().max(100), statu
  *
  * Parameters are lists of text, of which the first counts. Hail comes in inches, gusts in mph, motion in knots and as the
  * direction from which the storm comes; the row has mm, km/h, and the direction towards which it moves. Other events, and
- * messages that are tests or exercises, are counted. An alert that cannot be used is rejected; one whose polygon alone is broken
+ * messages that are tests or exercises, are counted. A message that ends a warning counts whatever end it states for itself. An alert
+ * that cannot be used is rejected; one whose polygon alone is broken
  * is kept without it, and the polygon is rejected, because an update still replaces its predecessor. Throws BadInput for a file that is no feature collection: that is never "no warnings".
  */
 export function readAlerts(bytes: Uint8Array, subject: string, received_ms: number): ReadItems<Warning> {
@@ -81,12 +83,14 @@ function readWarning(feature: unknown, received_ms: number) {
   const { geometry, properties } = parsed.data;
   const { sent, parameters } = properties;
   if (sent > received_ms + MAX_FUTURE_MS) return `sent ${timestamp(sent)} lies in the future`;
-  const expires_at = properties.ends ?? eventEnd(parameters, sent) ?? properties.expires;
-  if (expires_at < sent - LONGEST_MS || expires_at > sent + LONGEST_MS)
-    return `ends ${timestamp(expires_at)}, expected within a day of ${timestamp(sent)}`;
+  const [, mode, vtec_action = null, vtec_event = null] = VTEC.exec(firstText(parameters, 'VTEC')?.trim() ?? '') ?? [];
+  if (mode === 'T') return { other: `${properties.event} (Test)` };
+  const stated_end = properties.ends ?? eventEnd(parameters, sent) ?? properties.expires;
+  const is_timely = Math.abs(stated_end - sent) <= LONGEST_MS;
+  if (!is_timely && !endsWarning({ message_type: properties.messageType, vtec_action }))
+    return `ends ${timestamp(stated_end)}, expected within a day of ${timestamp(sent)}`;
   const polygon = geometry == null ? null : polygonOf(geometry);
   const checked = typeof polygon === 'string' ? null : polygon;
-  const [, vtec_action = null, vtec_event = null] = VTEC.exec(firstText(parameters, 'VTEC')?.trim() ?? '') ?? [];
   const row: Warning = {
     warning_id: properties.id,
     event: properties.event,
@@ -97,7 +101,7 @@ function readWarning(feature: unknown, received_ms: number) {
     areas: properties.areaDesc ?? null,
     issued_at: sent,
     received_at: received_ms,
-    expires_at,
+    expires_at: is_timely ? stated_end : sent,
     tornado_detection: tornadoDetection(parameters),
     hail_size_mm: hailSize(parameters),
     gust_kmh: gustSpeed(parameters),
@@ -118,8 +122,8 @@ function polygonOf(geometry: unknown): CheckedPolygon | string {
   return shape.success ? checkPolygon(shape.data.coordinates) : `geometry is ${quoted(geometry)}, expected a polygon`;
 }
 
-/** Action and event of a VTEC line, such as `/O.NEW.KEPZ.SV.W.0044.230913T0212Z-230913T0245Z/`. */
-const VTEC = /^\/[OTEX]\.([A-Z]{3})\.([A-Z]{4}\.[A-Z]{2}\.[A-Z]\.\d{4})\./;
+/** Mode (`T` is a test), action and event of a VTEC line, such as `/O.NEW.KEPZ.SV.W.0044.230913T0212Z-230913T0245Z/`. */
+const VTEC = /^\/([OTEX])\.([A-Z]{3})\.([A-Z]{4}\.[A-Z]{2}\.[A-Z]\.\d{4})\./;
 
 type Parameters = Alert['properties']['parameters'];
 

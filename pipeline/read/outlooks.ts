@@ -1,8 +1,11 @@
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { rewind } from '@turf/rewind';
 import { z } from 'zod';
-import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+import { type MultiPolygon, type Ring, signedArea } from '../../schemas/geo/rings.ts';
 import { findConflicts } from '../../schemas/geo/validity.ts';
-import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
+import { multiPolygonFromWkt, multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
+import { isInOutlookDomain, OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
+import { categoryRank } from '../../schemas/reference/spc-categories.ts';
 import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { positionsOf } from './polygon.ts';
@@ -69,7 +72,8 @@ const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH)$/;
 /**
  * Areas of one GeoJSON layer of a convective outlook. A feature without label or area, by which a layer states that it is
  * empty, gives a row without label and geometry. Features that cannot be used are rejected, and the other rows are marked as
- * not complete. Winding does not matter. Throws BadInput for another file, and for a file without a usable feature.
+ * not complete; a layer whose levels do not nest keeps no area. Winding does not matter. Throws BadInput for another file, and for a
+ * file without a usable feature.
  */
 export function readOutlookGeoJson(
   bytes: Uint8Array,
@@ -82,8 +86,56 @@ export function readOutlookGeoJson(
   const { rows, set_aside, others } = readItems(features, (feature) => readFeature(feature, layer, received_ms));
   if (rows.length === 0) throw badFile(subject, `no feature can be used, the first because ${set_aside[0]?.reason}`);
   const areas = rows.filter(({ label }) => label !== null);
+  const stray = levelFault(areas);
+  if (stray !== null) {
+    const empty = { ...rows[0], label: null, probability_pct: null, geometry: null, is_complete: false };
+    return { rows: [empty], set_aside: [...set_aside, { item: 'levels', reason: stray }], others };
+  }
   const kept = areas.length > 0 ? areas : rows.slice(0, 1);
   return { rows: kept.map((row) => ({ ...row, is_complete: set_aside.length === 0 })), set_aside, others };
+}
+
+/** Degrees by which an edge that two levels share differs between them, and by which the border of the country is drawn differently. */
+const SHARED_EDGE_DEG = 0.1;
+const BORDER_DEG = 0.5;
+
+/**
+ * Why the levels of a layer cannot be: one has a corner beyond the level below. Null where each lies in the one below, in its holes
+ * where the layer cuts the higher levels out of the lower, or along the border of the country that both share.
+ */
+function levelFault(areas: readonly SpcOutlook[]): string | null {
+  const byRank = Map.groupBy(areas, ({ label, probability_pct }) => {
+    return categoryRank(label ?? '') ?? probability_pct ?? Number(label?.at(-1));
+  });
+  const levels = Array.from(byRank, ([rank, rows]) => {
+    return {
+      rank,
+      label: rows[0].label,
+      polygons: rows.flatMap(({ geometry }) => multiPolygonFromWkt(geometry ?? '')),
+    };
+  }).sort((a, b) => a.rank - b.rank);
+  for (const [index, { label, polygons }] of levels.slice(1).entries()) {
+    const below = { type: 'MultiPolygon' as const, coordinates: levels[index].polygons };
+    const stray = polygons.flat(2).find((corner) => {
+      const is_in = around(corner, SHARED_EDGE_DEG).some((place) => booleanPointInPolygon(place, below));
+      const sides = around(corner, BORDER_DEG).map(([lon, lat]) => isInOutlookDomain({ lat, lon }));
+      return !is_in && new Set(sides).size === 1;
+    });
+    if (stray !== undefined)
+      return `${label} has the corner ${stray.join(' ')} beyond ${levels[index].label}, expected each level within the one below`;
+  }
+  return null;
+}
+
+/** A place, and those so many degrees to its four sides. */
+function around([lon = 0, lat = 0]: readonly number[], far: number): [lon: number, lat: number][] {
+  return [
+    [lon, lat],
+    [lon - far, lat],
+    [lon + far, lat],
+    [lon, lat - far],
+    [lon, lat + far],
+  ];
 }
 
 /** Row of an area, and why polygons of it cannot be used, which leaves the others. */
@@ -176,5 +228,8 @@ function checkedRings(polygon: unknown): Ring[] | string {
   }
   const { coordinates } = rewind({ type: 'Polygon' as const, coordinates: rings }) as { coordinates: Ring[] };
   const [conflict] = findConflicts([coordinates]);
-  return conflict === undefined ? coordinates : conflict.reason;
+  if (conflict !== undefined) return conflict.reason;
+  if (Math.abs(signedArea(coordinates[0])) > Math.abs(signedArea(OUTLOOK_DOMAIN)))
+    return 'polygon is larger than the area that outlooks are made for';
+  return coordinates;
 }

@@ -18,7 +18,7 @@ export interface ReadItems<Row> {
 }
 
 /** What an item gives: a row and the faults of its polygon, a count of another kind, or the reason why it cannot be used. */
-type ReadItem<Row> = { row: Row; polygon_faults?: readonly string[] } | { other: string } | string;
+export type ReadItem<Row> = { row: Row; polygon_faults?: readonly string[] } | { other: string } | string;
 
 /** Reads the items of a file one by one. */
 export function readItems<Item, Row>(

@@ -8,7 +8,9 @@ import {
   MAX_FUTURE_MS,
   MAX_SIZE_INCH,
   quoted,
-  type RejectedItem,
+  type ReadItem,
+  type ReadItems,
+  readItems,
   textOf,
   thousandths,
 } from './rejected-item.ts';
@@ -22,21 +24,25 @@ const MAX_TEXT_BYTES = 1024 * 1024;
 /** Texts of the simulator come from an office that does not exist. */
 const SIMULATED_OFFICE = 'KSIM';
 
-/** Row of a text, and why its outline was rejected. */
-interface ReadText {
-  readonly row: Watch;
-  readonly set_aside: readonly RejectedItem[];
-}
+/** Lines that have the heading, the product's name and its number. */
+const HEAD_LINES = 10;
+/** AWIPS line of the texts that are read: each product has one. */
+const AWIPS = /^\s*(?:SAW[0-9]|SWOMCD)$/;
+/** The centre numbers its tests 9999 or calls them so in the head. */
+const TEST = /\b(?:TEST|9999)\b/i;
 
 /**
  * Watch of one aviation text (SAW) of the Storm Prediction Center. Its times have no month and year: the ones nearest to `received_ms`
- * count. A broken or absent outline is rejected and leaves the geometry null. Throws BadInput for another text, and for a text without
- * readable number, type or times.
+ * count. A test is counted. A broken or absent outline is rejected and leaves the geometry null. Throws BadInput for another text, for
+ * two in one file, and for a text without readable number, type or times.
  */
-export function readWatch(bytes: Uint8Array, subject: string, received_ms: number): ReadText {
-  const lines = productLines(bytes, subject);
+export function readWatch(bytes: Uint8Array, subject: string, received_ms: number): ReadItems<Watch> {
+  return readProduct(bytes, subject, 'watch', (lines) => watchIn(lines, subject, received_ms));
+}
+
+function watchIn(lines: readonly string[], subject: string, received_ms: number): ReadItem<Watch> {
   const bad = (reason: string) => badFile(subject, reason);
-  const kind = firstMatch(lines.slice(0, 10), /^\s*(SEL|WWP)[0-9]$/);
+  const kind = firstMatch(lines.slice(0, HEAD_LINES), /^\s*(SEL|WWP)[0-9]$/);
   if (kind !== null) throw bad(`${kind} text is not read, expected the SAW text of the watch`);
   const heading = wmoHeading(lines);
   if (heading === null) throw bad('no heading, expected that of SAW');
@@ -64,14 +70,14 @@ export function readWatch(bytes: Uint8Array, subject: string, received_ms: numbe
   if (/^CANCELL?ED/.test(rest)) {
     const silent = { begins_at: null, areas: null, hail_size_mm: null, gust_kmh: null } as const;
     const row = { ...base, ...silent, ...shapeOf(null), expires_at: issued_at, is_cancelled: true };
-    return { row: { ...row, headline: watchHeadline(row) }, set_aside: [] };
+    return { row: { ...row, headline: watchHeadline(row) } };
   }
   const [, areas, from, to] = /^(.*?) ?(\d{6})Z - (\d{6})Z/.exec(rest) ?? [];
   const times = validity(from, to, issued_at);
   if (times === null) throw bad(`validity is ${quoted(rest)}, expected ddhhmmZ - ddhhmmZ`);
   const inches = bounded(/\bHAIL SURFACE AND ALOFT\.+\s*(\d{1,2}(?:\.\d{1,2})?) INCH/.exec(text)?.[1], MAX_SIZE_INCH);
   const gust_kt = bounded(/\bWIND GUSTS\.+\s*(\d{1,3}) KNOTS/.exec(text)?.[1], MAX_GUST_KT);
-  const { outline, set_aside } = outlineOf(lines);
+  const { outline, polygon_faults } = outlineOf(lines);
   const row = {
     ...base,
     ...times,
@@ -81,7 +87,7 @@ export function readWatch(bytes: Uint8Array, subject: string, received_ms: numbe
     is_cancelled: false,
     ...outline,
   };
-  return { row: { ...row, headline: watchHeadline(row) }, set_aside };
+  return { row: { ...row, headline: watchHeadline(row) }, polygon_faults };
 }
 
 /** Kind, year of the issue and number. */
@@ -113,11 +119,15 @@ function bounded(text: string | null | undefined, most: number): number | null {
 }
 
 /**
- * Mesoscale discussion of the Storm Prediction Center (SWOMCD). A broken or absent outline is rejected and leaves the geometry null.
- * Throws BadInput for another text, and for a discussion without readable number, issue or validity.
+ * Mesoscale discussion of the Storm Prediction Center (SWOMCD). A test is counted. A broken or absent outline is rejected and leaves
+ * the geometry null. Throws BadInput for another text, for two in one file, and for a discussion without readable number, issue or
+ * validity.
  */
-export function readDiscussion(bytes: Uint8Array, subject: string, received_ms: number): ReadText {
-  const lines = productLines(bytes, subject);
+export function readDiscussion(bytes: Uint8Array, subject: string, received_ms: number): ReadItems<Watch> {
+  return readProduct(bytes, subject, 'discussion', (lines) => discussionIn(lines, subject, received_ms));
+}
+
+function discussionIn(lines: readonly string[], subject: string, received_ms: number): ReadItem<Watch> {
   const bad = (reason: string) => badFile(subject, reason);
   const number = firstMatch(lines, /^\s*mesoscale discussion\s+(\d{1,4})\b/i);
   if (number === null) throw bad("no line 'Mesoscale Discussion number'");
@@ -134,7 +144,7 @@ export function readDiscussion(bytes: Uint8Array, subject: string, received_ms: 
   const hail = firstMatch(lines, /most probable peak hail size\.{2,}\s*(?:up to )?(?:[\d.]{1,5}-)?([\d.]{1,5}) inch/i);
   const gust = firstMatch(lines, /most probable peak wind gust\.{2,}\s*(?:up to )?(?:\d{1,3}-)?(\d{1,3}) mph/i);
   const percent = firstMatch(lines, /^\s*probability of watch issuance\s*\.{2,}\s*(\d{1,3}) percent/i);
-  const { outline, set_aside } = outlineOf(lines);
+  const { outline, polygon_faults } = outlineOf(lines);
   return {
     row: {
       watch_id: `discussion-${new Date(issued_ms).getUTCFullYear()}-${number.padStart(4, '0')}`,
@@ -154,8 +164,22 @@ export function readDiscussion(bytes: Uint8Array, subject: string, received_ms: 
       received_at: received_ms,
       is_current: true,
     },
-    set_aside,
+    polygon_faults,
   };
+}
+
+/** The one product of a text, read by `read`; a test is counted as one of its `kind`. */
+function readProduct(
+  bytes: Uint8Array,
+  subject: string,
+  kind: string,
+  read: (lines: readonly string[]) => ReadItem<Watch>,
+): ReadItems<Watch> {
+  const lines = productLines(bytes, subject);
+  const products = lines.filter((line) => AWIPS.test(line)).length;
+  if (products > 1) throw badFile(subject, `${products} products, expected one`);
+  const is_test = lines.slice(0, HEAD_LINES).some((line) => TEST.test(line));
+  return readItems([lines], is_test ? () => ({ other: `${kind} (Test)` }) : read, () => 'outline');
 }
 
 function firstMatch(lines: readonly string[], pattern: RegExp): string | null {
@@ -183,7 +207,7 @@ function productLines(bytes: Uint8Array, subject: string): string[] {
 
 /** Transmission and provenance of the first WMO heading, such as `WUUS01 KWNS 011237`; null without one. */
 function wmoHeading(lines: readonly string[]) {
-  for (const line of lines.slice(0, 10)) {
+  for (const line of lines.slice(0, HEAD_LINES)) {
     const [, office, ddhhmm] = /^[A-Z]{4}\d{1,2} ([A-Z]{4}) (\d{6})(?: [A-Z]{3})?$/.exec(line.trim()) ?? [];
     const data_source = office === SIMULATED_OFFICE ? 'simulated' : 'observed';
     if (ddhhmm !== undefined) return { ddhhmm, data_source } as const;
@@ -243,8 +267,8 @@ const LAT_LON = /^\s*LAT\.+LON\b/i;
 /** Geometry and box of the `LAT...LON` line and the lines of digits that follow, which may leave out the closing position. */
 function outlineOf(lines: readonly string[]) {
   const polygon = polygonOf(lines);
-  if (typeof polygon === 'string') return { outline: shapeOf(null), set_aside: [{ item: 'outline', reason: polygon }] };
-  return { outline: shapeOf(polygon), set_aside: [] };
+  if (typeof polygon === 'string') return { outline: shapeOf(null), polygon_faults: [polygon] };
+  return { outline: shapeOf(polygon), polygon_faults: [] };
 }
 
 function polygonOf(lines: readonly string[]) {

@@ -41,9 +41,6 @@ export function stormSource(seen: SeenHail, hail: readonly Position[]): HailSour
   return { seen, hail };
 }
 
-/** A detection >= 19 mm of the newest scan that belongs to no live storm. */
-export type UntrackedPixel = Position;
-
 /** Reach of the storm whose motion hail without a track is given, km: that of the motion of neighbours. */
 const LENT_MOTION_KM = 100;
 
@@ -52,13 +49,13 @@ const LENT_MOTION_KM = 100;
  * with the wide errors of a first scan; its motion is unknown where no such storm is near.
  */
 export function untrackedSources(
-  pixels: readonly UntrackedPixel[],
+  pixels: readonly Position[],
   scan_time: number,
   storms: readonly HailSource[],
 ): HailSource[] {
   const moving = storms.filter(({ seen }) => seen.speed_kmh !== null && seen.direction_deg !== null);
   return clumps(pixels).map((clump) => {
-    const { lat, lon } = clump[0] as UntrackedPixel;
+    const { lat, lon } = clump[0] as Position;
     const { speed_kmh, direction_deg } = lentMotion({ lat, lon }, moving);
     return stormSource({ scan_time, lat, lon, speed_kmh, direction_deg, scan_count: 1 }, clump);
   });

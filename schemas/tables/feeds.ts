@@ -121,6 +121,14 @@ export const Warning = z.object({
 });
 export type Warning = z.infer<typeof Warning>;
 
+/** VTEC actions that end an event: cancelled, expired, upgraded to another. */
+const ENDING_ACTIONS = ['CAN', 'EXP', 'UPG'];
+
+/** True for a message after which its warning is no longer in force. */
+export function endsWarning({ message_type, vtec_action }: Pick<Warning, 'message_type' | 'vtec_action'>): boolean {
+  return message_type === 'Cancel' || ENDING_ACTIONS.includes(vtec_action ?? '');
+}
+
 export const warnings = table({ name: 'warnings', row: Warning, schema_version: 2, order: 'issued_at, warning_id' });
 
 export const WATCH_TYPES = ['tornado_watch', 'severe_thunderstorm_watch', 'mesoscale_discussion'] as const;

@@ -11,8 +11,7 @@ import {
   startSchedule,
   waitAfter,
 } from '../../../pipeline/feeds/schedule.ts';
-import { warnings } from '../../../pipeline/feeds/warnings.ts';
-import { openWebFeed, WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
+import { openWebFeed, WEB_FEEDS, warnings } from '../../../pipeline/feeds/web-feeds.ts';
 import { sha256 } from '../../../pipeline/files.ts';
 import { outlookFeed, refreshForecast } from '../../../pipeline/forecast/publish-forecast.ts';
 import { openLog } from '../../../pipeline/log.ts';

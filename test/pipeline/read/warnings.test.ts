@@ -11,6 +11,7 @@ import { convectiveDateOf, readLsrGeoJson, readSpcReports } from '../../../pipel
 import { readDiscussion, readWatch } from '../../../pipeline/read/watches.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import {
+  endsWarning,
   type FileReport,
   GroundReport,
   SpcOutlook,
@@ -29,6 +30,13 @@ const INCH_MM = 25.4;
 
 function only(made: MadeAlert = {}): Warning {
   return readAlerts(alertFile(alertFeature(made)), 'x', NOW).rows[0] as Warning;
+}
+
+const watchOf = (...text: Parameters<typeof readWatch>) => onlyRow(readWatch(...text));
+const discussionOf = (...text: Parameters<typeof readDiscussion>) => onlyRow(readDiscussion(...text));
+
+function onlyRow({ rows, set_aside }: ReturnType<typeof readWatch>) {
+  return { row: rows[0] as Watch, set_aside };
 }
 
 /** Reason for which the first of two alerts is set aside while the second is kept. */
@@ -249,10 +257,26 @@ for (const [title, properties, reason] of [
     t.true(reasonOf({ properties })?.startsWith(reason), reasonOf({ properties }));
   });
 
-test('a test message is counted, not published', (t) => {
-  const { rows, others } = readAlerts(alertFile(alertFeature({ properties: { status: 'Test' } })), 'x', NOW);
-  t.deepEqual([rows.length, Object.fromEntries(others)], [0, { 'Severe Thunderstorm Warning (Test)': 1 }]);
-});
+for (const [title, made] of [
+  ['by its status', { properties: { status: 'Test' } }],
+  ['by its VTEC line', { parameters: { VTEC: ['/T.NEW.KOUN.SV.W.0101.250501T2000Z-250501T2045Z/'] } }],
+] as const)
+  test(`a test message ${title} is counted, not published`, (t) => {
+    const { rows, set_aside, others } = readAlerts(alertFile(alertFeature(made)), 'x', NOW);
+    t.deepEqual([rows, set_aside, [...others]], [[], [], [['Severe Thunderstorm Warning (Test)', 1]]]);
+  });
+
+for (const [title, made] of [
+  ['by its type', { properties: { messageType: 'Cancel' } }],
+  ['by its action', { parameters: { VTEC: ['/O.CAN.KOUN.SV.W.0101.000000T0000Z-250501T2045Z/'] } }],
+] as const)
+  test(`a cancellation ${title} counts from its sending on, whatever end it states for itself`, (t) => {
+    for (const ends of ['2025-05-08T20:00:00Z', '1999-01-01T00:00:00Z']) {
+      const row = only({ ...made, properties: { ...('properties' in made ? made.properties : {}), ends } });
+      t.is(row.expires_at, row.issued_at);
+      t.true(endsWarning(row));
+    }
+  });
 
 test('an update names what it replaces', (t) => {
   const references = [
@@ -317,7 +341,7 @@ const RECEIVED: Readonly<Record<string, string>> = {
 };
 
 const real = (name: string) =>
-  readWatch(readFileSync(sharedData('warnings', 'watches', name)), name, Date.parse(RECEIVED[name]!));
+  watchOf(readFileSync(sharedData('warnings', 'watches', name)), name, Date.parse(RECEIVED[name]!));
 
 const dayTime = (time_ms: number | null) =>
   time_ms === null ? undefined : minuteOf(time_ms).slice(8, 16).replaceAll(/[T:]/g, '');
@@ -346,7 +370,7 @@ for (const name of Object.keys(RECEIVED))
 
 sharedTest('a watch of August 2026 is read', (t) => {
   const bytes = readFileSync(sharedData('field', 'SAW_570.txt'));
-  const { row, set_aside } = readWatch(bytes, 'x', Date.parse('2026-08-27T03:00:00Z'));
+  const { row, set_aside } = watchOf(bytes, 'x', Date.parse('2026-08-27T03:00:00Z'));
   t.deepEqual(set_aside, []);
   t.deepEqual([row.watch_id, row.areas, row.hail_size_mm], ['watch-2026-0570', 'TX', 38.1]);
   t.is(row.geometry, 'POLYGON ((-98.94 32.83, -101.18 32.84, -99.89 31.17, -97.7 31.17, -98.94 32.83))');
@@ -374,7 +398,7 @@ const AMENDED = SAW.replaceAll('100329', '100429')
   .replace('1.5 INCHES. WIND GUSTS..60 KNOTS.', '2 INCHES.')
   .replace(/LAT\.\.\.LON.*/, '');
 const RECEIVED_MS = Date.parse('2021-07-10T06:30:00Z');
-const read = (text: string, received_ms = RECEIVED_MS) => readWatch(Buffer.from(text), 'x', received_ms).row;
+const read = (text: string, received_ms = RECEIVED_MS) => watchOf(Buffer.from(text), 'x', received_ms).row;
 
 /** Current watches of texts that came in this order, one at a time. */
 function joined(texts: readonly Watch[]): Watch[] {
@@ -498,7 +522,7 @@ for (const [title, from, to, reason] of [
   ['that is absent', 'LAT...LON 42970252 43889841 42009841 41090252', '', 'no line LAT...LON'],
 ] as const)
   test(`an outline ${title} is rejected, and the watch kept without it`, (t) => {
-    const { row, set_aside } = readWatch(Buffer.from(SAW.replace(from, to)), 'x', RECEIVED_MS);
+    const { row, set_aside } = watchOf(Buffer.from(SAW.replace(from, to)), 'x', RECEIVED_MS);
     t.deepEqual([row.geometry, row.number], [null, 503]);
     t.true(set_aside[0]?.reason.startsWith(reason), set_aside[0]?.reason);
   });
@@ -511,6 +535,7 @@ for (const [title, text] of [
   ['a watch that ends before it begins', SAW.replace('100900Z', '100300Z')],
   ['a watch of day 41', SAW.replace('100335Z', '410335Z')],
   ['a watch from the future', SAW.replace('KWNS 100329', 'KWNS 100729')],
+  ['a file of two watches', `${SAW}\n${SAW.replaceAll('503', '504')}`],
   ['a text of megabytes', `${SAW}${' '.repeat(1_100_000)}`],
   ['nothing', ''],
 ] as const)
@@ -523,7 +548,7 @@ const DISCUSSIONS_NOW = Date.parse('2026-11-22T00:00:00Z');
 for (const name of ['SWOMCD.txt', 'SWOMCD_tags.txt', 'SWOMCDconcerning.txt', 'SWOMCDprob.txt'])
   sharedTest(`${name} gives the number, validity, concern, probability and outline read by others`, (t) => {
     const figures = feedFigures().warnings.discussions[name]!;
-    const { row, set_aside } = readDiscussion(
+    const { row, set_aside } = discussionOf(
       readFileSync(sharedData('warnings', 'discussions', name)),
       name,
       DISCUSSIONS_NOW,
@@ -541,7 +566,7 @@ for (const name of ['SWOMCD.txt', 'SWOMCD_tags.txt', 'SWOMCDconcerning.txt', 'SW
   });
 
 sharedTest('the discussion with tags gives areas, peak hail and peak gust', (t) => {
-  const { row } = readDiscussion(
+  const { row } = discussionOf(
     readFileSync(sharedData('warnings', 'discussions', 'SWOMCD_tags.txt')),
     'x',
     DISCUSSIONS_NOW,
@@ -574,7 +599,7 @@ LAT...LON 30199264 32449081 32119008 30229160
 `;
 
 test('an outline that the text leaves open is closed', (t) => {
-  const { row, set_aside } = readDiscussion(Buffer.from(TEXT), 'x', DISCUSSIONS_NOW);
+  const { row, set_aside } = discussionOf(Buffer.from(TEXT), 'x', DISCUSSIONS_NOW);
   t.deepEqual(set_aside, []);
   t.is(row.areas, 'Lower Mississippi Valley and beyond');
   t.deepEqual([row.watch_probability_pct, row.data_source], [95, 'observed']);
@@ -583,19 +608,19 @@ test('an outline that the text leaves open is closed', (t) => {
 
 test('a discussion of the simulator is simulated, and issued in UTC', (t) => {
   const text = TEXT.replace('KWNS', 'KSIM').replace('1149 PM CST Mon Nov 18', '0549 AM UTC Tue Nov 19');
-  const { issued_at, data_source } = readDiscussion(Buffer.from(text), 'x', DISCUSSIONS_NOW).row;
+  const { issued_at, data_source } = discussionOf(Buffer.from(text), 'x', DISCUSSIONS_NOW).row;
   t.deepEqual([minuteOf(issued_at), data_source], ['2024-11-19T05:49Z', 'simulated']);
 });
 
 test('a broken outline is set aside, and the discussion kept without it', (t) => {
-  const { row, set_aside } = readDiscussion(Buffer.from(TEXT.replace('32119008', '3211')), 'x', DISCUSSIONS_NOW);
+  const { row, set_aside } = discussionOf(Buffer.from(TEXT.replace('32119008', '3211')), 'x', DISCUSSIONS_NOW);
   t.is(row.geometry, null);
-  t.deepEqual(set_aside, [{ item: 'outline', reason: "position '3211', expected eight digits" }]);
+  t.deepEqual(set_aside, [{ item: 'outline polygon', reason: "position '3211', expected eight digits" }]);
 });
 
 test('a probability above 100 is not known', (t) => {
   t.is(
-    readDiscussion(Buffer.from(TEXT.replace('95 percent', '950 percent')), 'x', DISCUSSIONS_NOW).row
+    discussionOf(Buffer.from(TEXT.replace('95 percent', '950 percent')), 'x', DISCUSSIONS_NOW).row
       .watch_probability_pct,
     null,
   );
@@ -610,9 +635,23 @@ for (const [title, text] of [
   ['a text of an impossible hour', TEXT.replace('1149 PM', '1349 PM')],
   ['a text of an impossible date', TEXT.replace('Nov 18', 'Nov 31')],
   ['a text from the future', TEXT.replace('2024', '2027')],
+  ['a file of two discussions', `${TEXT}\n${TEXT.replaceAll('2237', '2238')}`],
 ] as const)
   test(`${title} is refused`, (t) => {
-    t.throws(() => readDiscussion(Buffer.from(text), 'x', DISCUSSIONS_NOW), { instanceOf: BadInput });
+    t.throws(() => discussionOf(Buffer.from(text), 'x', DISCUSSIONS_NOW), { instanceOf: BadInput });
+  });
+
+for (const [title, text] of [
+  ['a watch of number 9999', SAW.replace('WW 503', 'WW 9999')],
+  ['a watch whose head says so', SAW.replace('SPC AWW 100329', 'SPC AWW 100329\n...THIS IS A TEST...')],
+  ['a watch that states nothing but that', SAW.replace(/WW 503 .*/, 'WW 9999 TEST')],
+  ['a discussion of number 9999', TEXT.replace('2237', '9999')],
+  ['a discussion whose head says so', TEXT.replace('Mesoscale', 'TEST Mesoscale')],
+] as const)
+  test(`${title} is counted as a test`, (t) => {
+    const [kind, read] = title.startsWith('a watch') ? ['watch', readWatch] : ['discussion', readDiscussion];
+    const { rows, set_aside, others } = read(Buffer.from(text), 'x', kind === 'watch' ? RECEIVED_MS : DISCUSSIONS_NOW);
+    t.deepEqual([rows, set_aside, [...others]], [[], [], [[`${kind} (Test)`, 1]]]);
   });
 
 sharedTest(
@@ -822,6 +861,65 @@ for (const [title, times] of [
       message: /valid from 2025-06/,
     });
   });
+
+const INNER = GEOJSON_SQUARE.map(([lon = 0, lat = 0]) => [lon / 2 - 48.75, lat / 2 + 17.75]);
+const BESIDE = INNER.map(([lon = 0, lat = 0]) => [lon + 0.5, lat]);
+
+for (const [title, lower, upper] of [
+  ['within the one below', [GEOJSON_SQUARE], INNER],
+  ['in the hole that the one below has for it', [GEOJSON_SQUARE, INNER.toReversed()], INNER],
+  ['with an edge that both draw a little apart', [GEOJSON_SQUARE], INNER.map(([lon = 0, lat = 0]) => [lon - 0.3, lat])],
+] as const)
+  test(`a level ${title} is an area`, (t) => {
+    const polygon = (coordinates: unknown) => ({ type: 'Polygon', coordinates });
+    const { rows, set_aside } = outlooksRead(
+      feature({ LABEL: 'SLGT' }, polygon(lower)),
+      feature({ LABEL: 'ENH' }, polygon([upper])),
+    );
+    t.deepEqual(set_aside, []);
+    t.deepEqual(
+      rows.map(({ label, is_complete }) => [label, is_complete]),
+      [
+        ['SLGT', true],
+        ['ENH', true],
+      ],
+    );
+  });
+
+test('a layer with a level beyond the one below has no areas and is not complete, in whatever order they stand', (t) => {
+  const levels = [
+    feature({ LABEL: 'SLGT' }),
+    feature({ LABEL: 'MRGL' }, { type: 'Polygon', coordinates: [BESIDE] }),
+    feature({ LABEL: 'TSTM' }),
+  ];
+  for (const order of [levels, levels.toReversed()]) {
+    const { rows, set_aside } = outlooksRead(...order);
+    t.deepEqual(
+      rows.map(({ label, geometry, is_complete }) => [label, geometry, is_complete]),
+      [[null, null, false]],
+    );
+    t.regex(set_aside[0]?.reason ?? '', /^MRGL has the corner -96.75 35.25 beyond TSTM, expected each level within/);
+  }
+});
+
+test('an area around the country costs itself, and the layer is not complete', (t) => {
+  const globe = [
+    [-170, 10],
+    [-40, 10],
+    [-40, 75],
+    [-170, 75],
+    [-170, 10],
+  ];
+  const { rows, set_aside } = outlooksRead(
+    feature({ LABEL: 'TSTM' }),
+    feature({ LABEL: 'HIGH' }, { type: 'Polygon', coordinates: [globe] }),
+  );
+  t.deepEqual(
+    rows.map(({ label, is_complete }) => [label, is_complete]),
+    [['TSTM', false]],
+  );
+  t.regex(set_aside[0]?.reason ?? '', /larger than the area that outlooks are made for/);
+});
 
 test('a feature of the simulator is simulated, the next one is not', (t) => {
   const { rows } = outlooksRead(feature({ SOURCE: 'simulated' }), feature());
@@ -1292,11 +1390,11 @@ const READERS: readonly (readonly [file: readonly string[], read: (bytes: Buffer
   ],
   [
     ['warnings', 'watches', 'SAW3.txt'],
-    (bytes) => void Watch.parse(readWatch(bytes, 'x', Date.parse('2021-07-10T04:00:00Z')).row),
+    (bytes) => void Watch.parse(watchOf(bytes, 'x', Date.parse('2021-07-10T04:00:00Z')).row),
   ],
   [
     ['warnings', 'discussions', 'SWOMCD_tags.txt'],
-    (bytes) => void Watch.parse(readDiscussion(bytes, 'x', FEED_FUZZ_NOW).row),
+    (bytes) => void Watch.parse(discussionOf(bytes, 'x', FEED_FUZZ_NOW).row),
   ],
   [
     ['outlooks', 'spc_day1_cat_20250605_2000z_ENH_only.geojson'],

@@ -37,11 +37,11 @@ function realShapes(): Shape[] {
   });
   const discussions = list('warnings', 'discussions').map((name) => ({
     name,
-    wkt: readDiscussion(read('warnings', 'discussions', name), name, NOW).row.geometry!,
+    wkt: readDiscussion(read('warnings', 'discussions', name), name, NOW).rows[0]!.geometry!,
   }));
   const watches = Object.keys(SAW_RECEIVED).map((name) => ({
     name,
-    wkt: readWatch(read('warnings', 'watches', name), name, SAW_RECEIVED[name]!).row.geometry!,
+    wkt: readWatch(read('warnings', 'watches', name), name, SAW_RECEIVED[name]!).rows[0]!.geometry!,
   }));
   const layer = 'spc_day1_cat_20250605_2000z_ENH_only.geojson';
   const { rows } = readOutlookGeoJson(

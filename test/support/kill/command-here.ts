@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { explainError } from '../../../pipeline/commands/arguments.ts';
 import { backfillCommand } from '../../../pipeline/commands/backfill.ts';
-import { catalogueCommand } from '../../../pipeline/commands/catalogue.ts';
 import { inspectCommand } from '../../../pipeline/commands/inspect.ts';
+import { catalogueCommand } from '../../../pipeline/commands/maintain.ts';
 import { sqlCommand } from '../../../pipeline/commands/sql.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { throwOnExit } from '../../../schemas/command-line.ts';
