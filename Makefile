@@ -18,8 +18,19 @@ node_modules/.installed: package.json package-lock.json
 	@for node in node_modules/node-linux-*/bin/node; do if [ -x "$$node" ]; then ln -sf "..$${node#node_modules}" node_modules/.bin/node; fi; done
 	@touch $@
 
+.PHONY: packages
+packages: node_modules/.installed ## install the pinned packages, Node included
+
+# The map page: its modules and their packages in one bundle; chunks of it are loaded when they are needed.
+VIEWER := node_modules/.viewer
+$(VIEWER)/viewer.js: node_modules/.installed $(shell find api/viewer schemas -type f 2>/dev/null)
+	@rm -rf $(VIEWER)
+	@esbuild api/viewer/viewer.ts api/viewer/viewer.css api/viewer/account.ts api/viewer/account.css \
+	  maplibre-gl-worker=./node_modules/maplibre-gl/dist/maplibre-gl-worker.mjs \
+	  --bundle --minify --format=esm --splitting --target=es2022 --loader:.svg=dataurl --log-level=warning --outdir=$(VIEWER)
+
 .PHONY: install
-install: node_modules/.installed ## install the pinned packages, Node included
+install: packages $(VIEWER)/viewer.js ## install the packages and build the map page
 
 .PHONY: ingest
 ingest: install ## publish a source once: SOURCE=dir FROM=folder, SOURCE=noaa DATE=YYYY-MM-DD, or a simulated evening

@@ -62,21 +62,6 @@ export const REFLECTIVITY_COLORS: readonly ReflectivityColor[] = [
   { dbz_min: 75, color: '#2d3a57' },
 ];
 
-/** The same bands in the colours that the National Weather Service has drawn radar in for decades. */
-export const CLASSIC_REFLECTIVITY_COLORS: readonly ReflectivityColor[] = [
-  { dbz_min: 20, color: '#02fd02' },
-  { dbz_min: 25, color: '#01c501' },
-  { dbz_min: 30, color: '#008e00' },
-  { dbz_min: 35, color: '#fdf802' },
-  { dbz_min: 40, color: '#e5bc00' },
-  { dbz_min: 45, color: '#fd9500' },
-  { dbz_min: 50, color: '#fd0000' },
-  { dbz_min: 55, color: '#d40000' },
-  { dbz_min: 60, color: '#bc0000' },
-  { dbz_min: 65, color: '#f800fd' },
-  { dbz_min: 70, color: '#9854c6' },
-  { dbz_min: 75, color: '#fdfdfd' },
-];
 /** Light or dark, as the reader's device prefers. */
 export type Scheme = 'light' | 'dark';
 

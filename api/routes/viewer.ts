@@ -24,7 +24,6 @@ export interface ViewerOptions {
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
-  '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.json': JSON_TYPE,
@@ -32,8 +31,6 @@ const TYPES: Readonly<Record<string, string>> = {
 const GROUND = fileURLToPath(new URL('../../data/reference/ground.pmtiles', import.meta.url));
 const NAME_LETTERS = 16;
 const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable', 'X-Content-Type-Options': 'nosniff' };
-/** The only inline script of the page: it maps library names to addresses. */
-const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/;
 
 const GROUND_SOURCES = 'US Census, Natural Earth, GeoNames (CC BY 4.0)';
 const STREETS_SOURCES = '© OpenStreetMap contributors, Protomaps';
@@ -80,18 +77,13 @@ async function openSite(
     streets: streets_url ?? '',
     map_sources: streets === null ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
   };
+  const policy = { 'Content-Security-Policy': contentPolicy(origins), 'X-Content-Type-Options': 'nosniff' };
   const site = new Map<string, Middleware>();
   for (const [path, page] of assets.pages) {
-    const html = fill(page, values);
-    const headers = {
-      'Cache-Control': 'no-cache',
-      'Content-Security-Policy': contentPolicy(origins, html),
-      'Referrer-Policy': 'no-referrer',
-      'X-Content-Type-Options': 'nosniff',
-    };
-    site.set(path, serveDocument('text/html; charset=utf-8', html, headers));
+    const headers = { ...policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' };
+    site.set(path, serveDocument('text/html; charset=utf-8', fill(page, values), headers));
   }
-  const fileHeaders = { ...IMMUTABLE, 'Content-Security-Policy': contentPolicy(origins, '') };
+  const fileHeaders = { ...IMMUTABLE, ...policy };
   for (const [name, content] of assets.files)
     site.set(`${assetsPath}/${name}`, serveDocument(TYPES[extname(name)] as string, content, fileHeaders));
   for (const archive of [ground, streets])
@@ -126,15 +118,13 @@ function fill(page: string, values: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Content-Security-Policy: own scripts and styles only, the import map by its hash, archives at the public address
- * and at the addresses of a street map and of the store. MapLibre draws images from `data:` and `blob:`.
+ * Content-Security-Policy: own scripts and styles only, archives at the public address and at the addresses of a street map
+ * and of the store. MapLibre draws images from `data:` and `blob:`.
  */
-function contentPolicy(origins: ReadonlySet<string>, page: string): string {
-  const importMap = IMPORT_MAP.exec(page)?.[1] ?? '';
-  const hash = createHash('sha256').update(importMap).digest('base64');
+function contentPolicy(origins: ReadonlySet<string>): string {
   return [
     "default-src 'none'",
-    `script-src 'self' 'sha256-${hash}'`,
+    "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data: blob:",
     `connect-src ${["'self'", ...origins].join(' ')}`,

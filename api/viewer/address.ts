@@ -1,6 +1,6 @@
 import { DEFAULT_LAYERS, LAYERS } from './layers/registry.ts';
 import type { LngLat } from './map/coverage.ts';
-import type { EchoColors, MapPlace, Span, View } from './views.ts';
+import type { MapPlace, Span, View } from './views.ts';
 
 /** Content of the address's hash; null where the page chooses. */
 export interface Address {
@@ -10,8 +10,6 @@ export interface Address {
   /** Scan id. */
   readonly frame: string | null;
   readonly reflectivity: boolean;
-  /** Colours of reflectivity. */
-  readonly echo: EchoColors;
   /** Ids of the layers that are on. */
   readonly layers: readonly string[];
   readonly place: MapPlace | null;
@@ -44,7 +42,6 @@ export function readAddress(hash: string): Address {
     span: isRecent ? 'recent' : 'date',
     frame: SCAN_ID.test(frame) ? frame : null,
     reflectivity: values.get('reflectivity') === 'on',
-    echo: values.get('echo') === 'classic' ? 'classic' : 'ours',
     layers: readLayers(values.get('layers')),
     place: readPlace(values.get('map') ?? ''),
     pin: readPin(values.get('pin') ?? ''),
@@ -67,14 +64,13 @@ function clipped(text: string): string {
 }
 
 /** Hash from which `readAddress` reads the same address. */
-export function writeAddress({ date, view, span, frame, reflectivity, echo, layers, place, pin }: Address): string {
+export function writeAddress({ date, view, span, frame, reflectivity, layers, place, pin }: Address): string {
   const isRecent = span === 'recent' && view === 'day';
   const parts = [
     `view=${isRecent ? 'recent' : view}`,
     !isRecent && date && `date=${date}`,
     view === 'scan' && frame && `frame=${frame}`,
     reflectivity && 'reflectivity=on',
-    echo === 'classic' && 'echo=classic',
     layers.join() !== DEFAULT_LAYERS.join() && `layers=${layers.join()}`,
     pin && `pin=${pin.lat.toFixed(5)},${pin.lng.toFixed(5)}`,
     place && `map=${place.zoom.toFixed(2)}/${place.lat.toFixed(4)}/${place.lon.toFixed(4)}`,

@@ -5,13 +5,11 @@ import type { LayersCard } from './layers/card.ts';
 import type { LngLat } from './map/coverage.ts';
 import type { HailMap } from './map/map.ts';
 import { listenToKeys } from './page/keyboard.ts';
-import { drawReflectivityLegend } from './page/legend.ts';
 import { element, onClick } from './page/page.ts';
 import { setTrouble } from './page/panel.ts';
-import type { Palette } from './page/words.ts';
 import type { State } from './state.ts';
 import type { Dates } from './time/dates.ts';
-import type { EchoColors, View } from './views.ts';
+import type { View } from './views.ts';
 
 const PAN_PX = 120;
 
@@ -22,14 +20,12 @@ export function connectControls({
   display,
   dates,
   layers,
-  palette,
 }: {
   state: State;
   map: HailMap;
   display: Display;
   dates: Dates;
   layers: LayersCard;
-  palette: Palette;
 }): void {
   const { map } = hailMap;
   const { timeline, spot } = display;
@@ -58,13 +54,6 @@ export function connectControls({
   };
   const pick = (at: LngLat) => {
     if (state.tool === null) spot.pick(at, state.view);
-  };
-  const setEcho = (echo: EchoColors) => {
-    state.echo = echo;
-    hailMap.setEchoColors(echo);
-    drawReflectivityLegend(element('reflectivity-legend'), palette, echo);
-    for (const button of document.querySelectorAll<HTMLButtonElement>('[data-echo]'))
-      button.setAttribute('aria-pressed', String(button.dataset.echo === echo));
   };
   const fitHail = () => void display.fitHail(true);
 
@@ -97,12 +86,6 @@ export function connectControls({
   dateField.addEventListener('change', () => {
     if (dateField.value) void dates.openDate(dateField.value);
   });
-  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-echo]'))
-    button.addEventListener('click', () => {
-      setEcho(button.dataset.echo as EchoColors);
-      display.updateAddress();
-    });
-  setEcho(state.echo);
   element('reflectivity').addEventListener('change', switchReflectivity);
   element('earlier').addEventListener('click', (event) => step(-1, event));
   element('later').addEventListener('click', (event) => step(1, event));
@@ -144,7 +127,6 @@ export function connectControls({
     state.layers = address.layers;
     layers.mayRead();
     state.pin = address.pin;
-    setEcho(address.echo);
     void dates.openLink(location.hash, address);
   });
 }

@@ -13,7 +13,7 @@ import {
   setLoading,
   setNotice,
 } from './page/panel.ts';
-import { clockInWords, dateInWords, type Palette, timeInWords } from './page/words.ts';
+import { clockInWords, dateInWords, timeInWords } from './page/words.ts';
 import { openSpot } from './place/spot.ts';
 import { chosenDate, chosenFrame, chosenUrl, newestWithHail, type State, stateAddress } from './state.ts';
 import { axisOf, nearestScan } from './time/span.ts';
@@ -31,17 +31,15 @@ export function openDisplay({
   state,
   map,
   archives,
-  palette,
   layers,
 }: {
   state: State;
   map: HailMap;
   archives: Archives;
-  palette: Palette;
   layers: LayersCard;
 }) {
-  const timeline = openTimeline(palette, showFrame);
-  const spot = openSpot(map, palette, layers.factsAt);
+  const timeline = openTimeline(showFrame);
+  const spot = openSpot(map, layers.factsAt);
   timeline.load([]);
   timeline.point(null);
   let announce = () => {};
@@ -59,7 +57,7 @@ export function openDisplay({
     setDateField(day.date);
     if (isOther) map.clear();
     timeline.load(day.frames);
-    describeDay(day, palette);
+    describeDay(day);
     const hail = day.frames.flatMap(({ storms }) => storms);
     // Hail of another date may lie outside the map's current view.
     if (!state.placed || (isOther && state.shown && hail.length > 0 && !map.shows(hail))) await fitHail(false);
@@ -94,7 +92,7 @@ export function openDisplay({
     state.frame = index >= 0 ? index : newestWithHail(day.frames);
     setDateField(day.date);
     timeline.load(day.frames);
-    describeDay(day, palette);
+    describeDay(day);
     map.redraw();
     await showView();
   }

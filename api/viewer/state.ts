@@ -1,7 +1,7 @@
 import { type Address, writeAddress } from './address.ts';
 import type { DayIndex, Frame } from './data/day.ts';
 import type { LngLat } from './map/coverage.ts';
-import type { EchoColors, MapPlace, Span, View } from './views.ts';
+import type { MapPlace, Span, View } from './views.ts';
 
 /** Has the clicks on the map until it is ended. */
 export interface Tool {
@@ -18,7 +18,6 @@ export interface State {
   /** What the timeline spans: the last 24 hours, or `date`. */
   span: Span;
   reflectivity: boolean;
-  echo: EchoColors;
   /** Ids of the layers that are on. */
   layers: readonly string[];
   /** Index of the scan in `day.frames`. */
@@ -39,14 +38,13 @@ export interface State {
 }
 
 /** The state at the start of the page. */
-export function openState({ date, view, span, reflectivity, echo, layers, frame, place, pin }: Address): State {
+export function openState({ date, view, span, reflectivity, layers, frame, place, pin }: Address): State {
   return {
     turn: 0,
     date,
     view,
     span,
     reflectivity,
-    echo,
     layers,
     frame: null,
     day: null,
@@ -95,8 +93,8 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows this state at this place. */
 export function stateAddress(state: State, place: MapPlace): string {
-  const { view, span, reflectivity, echo, layers, day, wanted, pin } = state;
+  const { view, span, reflectivity, layers, day, wanted, pin } = state;
   const shown = day?.date === state.date ? chosenFrame(state)?.scan_id : undefined;
   const date = chosenDate(state);
-  return writeAddress({ date, view, span, frame: wanted ?? shown ?? null, reflectivity, echo, layers, place, pin });
+  return writeAddress({ date, view, span, frame: wanted ?? shown ?? null, reflectivity, layers, place, pin });
 }

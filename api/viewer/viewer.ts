@@ -1,6 +1,6 @@
 /*
- * Entry of the map page. Browsers load these modules as they are, without their types and without a bundle
- * (api/published/archives/viewer-assets.ts removes the types). They may import each other, maplibre-gl, pmtiles and tz-lookup, and nothing else.
+ * Entry of the map page. `make install` bundles these modules, their packages and the style sheets (viewer.css). They may import each
+ * other, packages that run in browsers, and the palette and sizes in schemas/, which import nothing.
  *
  *   state, views, address  what the page shows: one object, passed to the modules that read or change it; its link
  *   display, controls       draws the state; keys, buttons, clicks, changes of the address
@@ -14,6 +14,7 @@
  *
  * A new layer: a module in layers/ of the kind that layers/layer.ts describes, and a line in layers/registry.ts.
  */
+import { setWorkerUrl } from 'maplibre-gl';
 import { readAddress } from './address.ts';
 import { connectControls } from './controls.ts';
 import { readKey } from './data/api-key.ts';
@@ -23,11 +24,11 @@ import { openDisplay } from './display.ts';
 import { openLayersCard } from './layers/card.ts';
 import { openGround } from './map/ground.ts';
 import { openMap } from './map/map.ts';
-import { type Palettes, schemePalette } from './map/scheme.ts';
 import { openFold } from './page/fold.ts';
 import { listenToKeys } from './page/keyboard.ts';
-import { drawLegend } from './page/legend.ts';
-import { element, loadJson, meta } from './page/page.ts';
+import { drawLegend, drawReflectivityLegend } from './page/legend.ts';
+import { element, meta } from './page/page.ts';
+import { BASEMAP } from './page/palette.ts';
 import { setTrouble } from './page/panel.ts';
 import { connectSharing } from './page/share.ts';
 import { connectWatching } from './page/watch.ts';
@@ -45,36 +46,38 @@ addEventListener('unhandledrejection', ({ reason }) =>
 /** Screens on which open cards would leave little of the map: they are folded at first. */
 const LITTLE_ROOM = '(max-width: 699px), (max-height: 520px)';
 
-const palette = schemePalette(await loadJson<Palettes>('palette.json'));
-for (const [name, color] of Object.entries(palette.basemap))
-  document.documentElement.style.setProperty(`--${name}`, color);
-drawLegend(element('legend'), palette);
+setWorkerUrl(`${meta('hail-assets')}/maplibre-gl-worker.js`);
+// The address keeps what is shown.
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());
+for (const [name, color] of Object.entries(BASEMAP)) document.documentElement.style.setProperty(`--${name}`, color);
+drawLegend(element('legend'));
+drawReflectivityLegend(element('reflectivity-legend'));
 
 const start = readAddress(location.hash);
 const state = openState(start);
 const archives = openArchives();
 const service = openService(meta('hail-api'), readKey, meta('hail-access') === 'public');
 const ground = await openGround(archives);
-const map = await openMap(element('map'), { palette, ground, archives, place: start.place });
+const map = await openMap(element('map'), { ground, archives, place: start.place });
 const layers = openLayersCard({
   state,
   map: map.map,
   service,
   onChange: () => display.updateAddress(),
 });
-const display = openDisplay({ state, map, archives, palette, layers });
-const dates = openDates({ state, service, archives, map, display, palette });
-connectControls({ state, map, display, dates, layers, palette });
+const display = openDisplay({ state, map, archives, layers });
+const dates = openDates({ state, service, archives, map, display });
+connectControls({ state, map, display, dates, layers });
 layers.onKeyNeeded(dates.askForKey);
 dates.onKey(layers.useKey);
-connectSharing(map, palette);
-const watch = connectWatching({ state, map, palette, calls: service.calls, askForKey: dates.askForKey });
+connectSharing(map);
+const watch = connectWatching({ state, map, calls: service.calls, askForKey: dates.askForKey });
 const has_room = !matchMedia(LITTLE_ROOM).matches;
 openFold('panel', has_room);
 openFold('legend', has_room);
-const pin = openPin({ state, map, display, dates, service, palette });
+const pin = openPin({ state, map, display, dates, service });
 const find = openFind(pin.show);
-const measure = openMeasure(state, map, palette.basemap.ink);
+const measure = openMeasure(state, map, BASEMAP.ink);
 listenToKeys({
   '/': find.open,
   m: measure.toggle,

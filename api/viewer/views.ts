@@ -4,9 +4,6 @@ export type View = 'day' | 'scan';
 /** The last 24 hours, or one storm date. */
 export type Span = 'recent' | 'date';
 
-/** Colours of reflectivity: those of this page, or the classic ones of the National Weather Service. */
-export type EchoColors = 'ours' | 'classic';
-
 /** Centre and zoom of the map. */
 export interface MapPlace {
   readonly zoom: number;

@@ -232,14 +232,12 @@ serviceTest(
   },
 );
 
-/** Classic colours of 30, 35 and 40 dBZ. */
-const CLASSIC_ECHO = ['0,142,0', '253,248,2', '229,188,0'];
 const REFLECTIVITY_NOTE = '#reflectivity-note';
 /** Colours of 30, 35 and 40 dBZ: some of them lie around any hail. */
 const ECHO = ['183,218,194', '157,204,180', '131,188,171'];
 
 serviceTest(
-  'reflectivity is switched on under the hail of each scan, in plain or classic colours with their legend, and a link keeps both',
+  'reflectivity is switched on under the hail of each scan, with its legend, and a link keeps it',
   { ...withReflectivity, path: SCAN },
   async (t, { page, complaints, requests }) => {
     const shows = async (...wanted: readonly string[]) => {
@@ -262,25 +260,15 @@ serviceTest(
     t.is(await said(page, REFLECTIVITY_NOTE), 'dBZ, this much or more');
     t.true(page.url().includes('reflectivity=on'));
 
-    await page.click('#layers-fold');
-    await page.click('[data-echo=classic]');
-    await page.click('#layers-fold');
-    await page.waitForTimeout(900);
-    t.true(page.url().includes('echo=classic'));
-    t.true(await shows(...CLASSIC_ECHO));
-    t.false(await shows(...ECHO));
-    const first = legend.locator('span').first();
-    t.is(await first.evaluate((span) => getComputedStyle(span).backgroundColor), 'rgb(2, 253, 2)');
-    t.regex((await legend.getAttribute('aria-label')) ?? '', /from green at 20 dBZ/);
     await page.reload();
     await ready(page);
     await page.waitForTimeout(900);
-    t.true(await shows(...CLASSIC_ECHO));
+    t.true(await shows(...ECHO));
 
     await page.locator('#view-day').click();
     await drawn(page);
     t.is(await said(page, REFLECTIVITY_NOTE), 'shown scan by scan');
-    t.false(await shows(...CLASSIC_ECHO));
+    t.false(await shows(...ECHO));
     t.deepEqual(complaints, []);
   },
 );

@@ -1,5 +1,6 @@
 import type { Feature, FeatureCollection, Position } from 'geojson';
 import type { GeoJSONSource, LayerSpecification, Map as MapLibre } from 'maplibre-gl';
+import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import type { Answer } from '../data/service.ts';
 import type { View } from '../views.ts';
 
@@ -109,27 +110,18 @@ export interface PlacedLayer {
   readonly under: string;
 }
 
-const KM_PER_DEG = 111.195;
 const RING_POINTS = 64;
 
-/** Place at a distance and direction (0 = north, clockwise) from another; right within a few hundred kilometres. */
+/** Place at a distance and direction (0 = north, clockwise) from another. */
 export function placeAway([lon, lat]: Position, km: number, direction_deg: number): Position {
-  const direction = (direction_deg * Math.PI) / 180;
-  const north_deg = (km * Math.cos(direction)) / KM_PER_DEG;
-  const middle = ((lat + north_deg / 2) * Math.PI) / 180;
-  return [lon + (km * Math.sin(direction)) / (KM_PER_DEG * Math.cos(middle)), lat + north_deg];
+  const end = destination({ lat, lon }, direction_deg, km);
+  return [end.lon, end.lat];
 }
 
 /** Circle around a place as a closed ring. */
 export function circle(centre: Position, radius_km: number): Position[] {
   const ring = Array.from({ length: RING_POINTS }, (_, i) => placeAway(centre, radius_km, (-360 * i) / RING_POINTS));
   return [...ring, ring[0]];
-}
-
-/** Distance between two places of the same region, km. */
-export function distanceKm(a: Shown['middle'], b: Shown['middle']): number {
-  const lat = (((a.lat + b.lat) / 2) * Math.PI) / 180;
-  return Math.hypot(a.lat - b.lat, (a.lon - b.lon) * Math.cos(lat)) * KM_PER_DEG;
 }
 
 export function collection(features: readonly Feature[]): FeatureCollection {

@@ -1,11 +1,10 @@
 import type { Feature } from 'geojson';
 import { ServiceError } from '../data/service.ts';
 import { FONT, TOP } from '../map/hail-layers.ts';
-import { counted, timeInWords } from '../page/words.ts';
+import { counted, MM_PER_INCH, timeInWords } from '../page/words.ts';
 import { hasDates, isInForce, type PlacedLayer, type Reading, type ReadLayer } from './layer.ts';
 
 const COLOR = '#0b7a4b';
-const MM_PER_INCH = 25.4;
 /** The export of a date takes a second or two. */
 const POLL_MS = 700;
 const POLLS_MAX = 60;

@@ -6,7 +6,7 @@ import type {
   SourceSpecification,
   StyleSpecification,
 } from 'maplibre-gl';
-import type { Palette } from '../page/words.ts';
+import { BASEMAP } from '../page/palette.ts';
 import { FONT, TOP, UNDER_BORDERS } from './hail-layers.ts';
 
 /** Addresses of the base map's archives, for MapLibre. */
@@ -28,7 +28,7 @@ const GRATICULE_DEG = 5;
 const GRATICULE = 'graticule';
 
 /** Land, lines, names and towns, drawn from archives of this service; with a street map its streets and names. */
-export function baseStyle({ basemap }: Palette, { url, streets }: Ground): StyleSpecification {
+export function baseStyle({ url, streets }: Ground): StyleSpecification {
   const shown = streets?.layers ?? [];
   return {
     version: 8,
@@ -40,44 +40,42 @@ export function baseStyle({ basemap }: Palette, { url, streets }: Ground): Style
       [UNCOVERED]: { type: 'geojson', data: EMPTY },
     },
     layers: [
-      ...landLayers(basemap),
+      ...landLayers(),
       ...shown.filter(({ type }) => type === 'fill'),
       {
         id: GRATICULE,
         type: 'line',
         source: GRATICULE,
         maxzoom: 6,
-        paint: { 'line-color': basemap.graticule, 'line-width': 0.8 },
+        paint: { 'line-color': BASEMAP.graticule, 'line-width': 0.8 },
       },
-      ...lineLayers(basemap),
+      ...lineLayers(),
       ...shown.filter(({ type }) => type === 'line'),
-      ...(streets ? [countyNames(basemap)] : nameLayers(basemap)),
+      ...(streets ? [countyNames()] : nameLayers()),
       ...shown.filter(({ type }) => type === 'symbol').map(withFont),
-      ...pickLayers(basemap),
+      ...pickLayers(),
     ],
   };
 }
 
-type Colors = Palette['basemap'];
-
 /** Water, neighbouring countries, lakes and land, below all hail. */
-function landLayers(basemap: Colors): Layer[] {
+function landLayers(): Layer[] {
   const lakes = (id: string, inland: boolean): Layer => ({
     id,
     type: 'fill',
     source: GROUND,
     'source-layer': 'lakes',
     filter: ['==', ['get', 'inland'], inland],
-    paint: { 'fill-color': basemap.water },
+    paint: { 'fill-color': BASEMAP.water },
   });
   return [
-    { id: 'outside', type: 'background', paint: { 'background-color': basemap.water } },
+    { id: 'outside', type: 'background', paint: { 'background-color': BASEMAP.water } },
     {
       id: 'neighbours',
       type: 'fill',
       source: GROUND,
       'source-layer': 'neighbours',
-      paint: { 'fill-color': basemap.neighbour },
+      paint: { 'fill-color': BASEMAP.neighbour },
     },
     {
       // Borders of two sources do not meet everywhere: the gap between them is no water.
@@ -86,18 +84,18 @@ function landLayers(basemap: Colors): Layer[] {
       source: GROUND,
       'source-layer': 'neighbours',
       paint: {
-        'line-color': basemap.neighbour,
+        'line-color': BASEMAP.neighbour,
         'line-width': ['interpolate', ['linear'], ['zoom'], 3, 1, 8, 4, 12, 24],
       },
     },
     lakes('great-lakes', false),
-    { id: 'land', type: 'fill', source: GROUND, 'source-layer': 'land', paint: { 'fill-color': basemap.land } },
+    { id: 'land', type: 'fill', source: GROUND, 'source-layer': 'land', paint: { 'fill-color': BASEMAP.land } },
     lakes('inland-lakes', true),
   ];
 }
 
 /** Borders of states and counties, and coasts, over the hail. */
-function lineLayers(basemap: Colors): Layer[] {
+function lineLayers(): Layer[] {
   const line = (id: string, layer: string, color: string, minzoom: number, width: ExpressionSpecification): Layer => ({
     id,
     type: 'line',
@@ -108,7 +106,7 @@ function lineLayers(basemap: Colors): Layer[] {
     paint: { 'line-color': color, 'line-width': width },
   });
   return [
-    line(UNDER_BORDERS, 'county_lines', basemap.county, 6.2, [
+    line(UNDER_BORDERS, 'county_lines', BASEMAP.county, 6.2, [
       'interpolate',
       ['linear'],
       ['zoom'],
@@ -119,15 +117,15 @@ function lineLayers(basemap: Colors): Layer[] {
       13,
       1.6,
     ]),
-    line('state-lines', 'state_lines', basemap.state, 0, ['interpolate', ['linear'], ['zoom'], 3, 0.8, 8, 2, 12, 3]),
-    line('coasts', 'coasts', basemap.outline, 0, ['interpolate', ['linear'], ['zoom'], 3, 0.7, 8, 1.5]),
+    line('state-lines', 'state_lines', BASEMAP.state, 0, ['interpolate', ['linear'], ['zoom'], 3, 0.8, 8, 2, 12, 3]),
+    line('coasts', 'coasts', BASEMAP.outline, 0, ['interpolate', ['linear'], ['zoom'], 3, 0.7, 8, 1.5]),
   ];
 }
 
 /** Names of states, counties and towns; where they meet, the larger one stays. */
-function nameLayers(basemap: Colors): Layer[] {
+function nameLayers(): Layer[] {
   return [
-    countyNames(basemap),
+    countyNames(),
     {
       id: 'town-dots',
       type: 'circle',
@@ -136,10 +134,10 @@ function nameLayers(basemap: Colors): Layer[] {
       minzoom: 4,
       filter: SHOWN_AT_ZOOM,
       paint: {
-        'circle-color': basemap.town,
+        'circle-color': BASEMAP.town,
         'circle-opacity': 0.8,
         'circle-radius': ['interpolate', ['linear'], ['zoom'], 4, 1.4, 10, 2.2],
-        'circle-stroke-color': basemap.land,
+        'circle-stroke-color': BASEMAP.land,
         'circle-stroke-width': 0.8,
       },
     },
@@ -170,7 +168,7 @@ function nameLayers(basemap: Colors): Layer[] {
         'text-padding': 4,
         'symbol-sort-key': ['-', 0, ['get', 'population']],
       },
-      paint: { 'text-color': basemap.town, 'text-halo-color': basemap.land, 'text-halo-width': 1.4 },
+      paint: { 'text-color': BASEMAP.town, 'text-halo-color': BASEMAP.land, 'text-halo-width': 1.4 },
     },
     {
       id: 'names',
@@ -189,16 +187,16 @@ function nameLayers(basemap: Colors): Layer[] {
         'symbol-sort-key': ['-', 0, ['get', 'extent']],
       },
       paint: {
-        'text-color': basemap.faint,
+        'text-color': BASEMAP.faint,
         'text-opacity': ['interpolate', ['linear'], ['zoom'], 5, 0.85, 8, 0.6],
-        'text-halo-color': basemap.land,
+        'text-halo-color': BASEMAP.land,
         'text-halo-width': 1.2,
       },
     },
   ];
 }
 
-function countyNames(basemap: Colors): Layer {
+function countyNames(): Layer {
   return {
     id: 'county-names',
     type: 'symbol',
@@ -217,7 +215,7 @@ function countyNames(basemap: Colors): Layer {
       'text-variable-anchor': ['center', 'top', 'bottom', 'left', 'right'],
       'text-radial-offset': 2.4,
     },
-    paint: { 'text-color': basemap.quiet, 'text-halo-color': basemap.land, 'text-halo-width': 1.4 },
+    paint: { 'text-color': BASEMAP.quiet, 'text-halo-color': BASEMAP.land, 'text-halo-width': 1.4 },
   };
 }
 
@@ -229,7 +227,7 @@ function withFont(layer: Layer): Layer {
 }
 
 /** Ring around the picked place. */
-function pickLayers(basemap: Colors): Layer[] {
+function pickLayers(): Layer[] {
   const ring = (id: string, color: string, width: number): Layer => ({
     id,
     type: 'circle',
@@ -241,7 +239,7 @@ function pickLayers(basemap: Colors): Layer[] {
       'circle-stroke-width': width,
     },
   });
-  return [ring(TOP, basemap.land, 4), ring('pick', basemap.ink, 2)];
+  return [ring(TOP, BASEMAP.land, 4), ring('pick', BASEMAP.ink, 2)];
 }
 
 function graticule(): MultiLineString {

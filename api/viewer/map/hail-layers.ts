@@ -1,6 +1,7 @@
 import type { ExpressionSpecification, FilterSpecification, LayerSpecification as Layer } from 'maplibre-gl';
-import type { Palette } from '../page/words.ts';
-import type { EchoColors, View } from '../views.ts';
+import { BASEMAP, REFLECTIVITY, SIZES } from '../page/palette.ts';
+import { MM_PER_INCH } from '../page/words.ts';
+import type { View } from '../views.ts';
 import { ARROW } from './images.ts';
 
 export const FONT = ['Helvetica Neue', 'Arial', 'sans-serif'];
@@ -28,8 +29,8 @@ interface ArchiveLayers {
 }
 
 /** Layers of the archive of a view; the source has the name of the view. */
-export function layersOf(view: View, palette: Palette): ArchiveLayers {
-  return view === 'day' ? dayLayers(view, palette) : scanLayers(view, palette);
+export function layersOf(view: View): ArchiveLayers {
+  return view === 'day' ? dayLayers(view) : scanLayers(view);
 }
 
 /** Source of the swaths of the date before that of the source `day`, where two dates are shown together. */
@@ -39,9 +40,9 @@ export const BEFORE = 'before';
  * Layers of two dates together: of each size the date before and then the date, so that the largest size paints last. Of the
  * date before, storms whose largest hail fell before the time `from` have no mark.
  */
-export function recentLayers(from: string, palette: Palette): ArchiveLayers {
-  const [day, before] = [dayLayers('day', palette), dayLayers(BEFORE, palette)];
-  const fills = palette.sizes.flatMap(({ mm_min }) =>
+export function recentLayers(from: string): ArchiveLayers {
+  const [day, before] = [dayLayers('day'), dayLayers(BEFORE)];
+  const fills = SIZES.flatMap(({ mm_min }) =>
     [...before.fills, ...day.fills].map((layer) => ({
       ...layer,
       id: `${layer.id}-${mm_min}`,
@@ -64,10 +65,10 @@ export const STORM_LAYERS: Readonly<Record<View, readonly string[]>> = {
 };
 
 /** Layers of the archive of a scan: MESH, motion, storms. */
-function scanLayers(source: string, palette: Palette): ArchiveLayers {
-  const { track } = palette.basemap;
+function scanLayers(source: string): ArchiveLayers {
+  const { track } = BASEMAP;
   return {
-    fills: [sizeFill(source, 'hail', palette)],
+    fills: [sizeFill(source, 'hail')],
     marks: [
       {
         id: `${source}-motion`,
@@ -99,17 +100,17 @@ function scanLayers(source: string, palette: Palette): ArchiveLayers {
           'icon-ignore-placement': true,
         },
       },
-      dots(`${source}-storms`, source, 'storms', 'mm', 1, palette),
-      labels(`${source}-labels`, source, 'storms', 'mm', ARROW_LABEL_ANCHORS, palette),
+      dots(`${source}-storms`, source, 'storms', 'mm', 1),
+      labels(`${source}-labels`, source, 'storms', 'mm', ARROW_LABEL_ANCHORS),
     ],
   };
 }
 
 /** Layers of the archive of a day: swath tiers, tracks, peaks. */
-function dayLayers(source: string, palette: Palette): ArchiveLayers {
-  const { track } = palette.basemap;
+function dayLayers(source: string): ArchiveLayers {
+  const { track } = BASEMAP;
   return {
-    fills: [sizeFill(source, 'swaths', palette)],
+    fills: [sizeFill(source, 'swaths')],
     marks: [
       {
         id: `${source}-tracks`,
@@ -123,8 +124,8 @@ function dayLayers(source: string, palette: Palette): ArchiveLayers {
           'line-opacity': ['interpolate', ['linear'], ['zoom'], 4, 0.45, 8, 0.8],
         },
       },
-      dots(`${source}-peaks`, source, 'peaks', 'peak_mm', 0.8, palette),
-      labels(`${source}-labels`, source, 'peaks', 'peak_mm', PATH_LABEL_ANCHORS, palette),
+      dots(`${source}-peaks`, source, 'peaks', 'peak_mm', 0.8),
+      labels(`${source}-labels`, source, 'peaks', 'peak_mm', PATH_LABEL_ANCHORS),
     ],
   };
 }
@@ -133,8 +134,10 @@ function dayLayers(source: string, palette: Palette): ArchiveLayers {
 export const UNDER_HAIL = 'uncovered';
 
 /** Layer of the archive of a scan's reflectivity: bands that do not overlap, in muted colours, without edges. */
-export function reflectivityLayer(source: string, palette: Palette, echo: EchoColors): Layer {
-  const color = reflectivityColor(palette, echo);
+export function reflectivityLayer(source: string): Layer {
+  const [lowest, ...higher] = REFLECTIVITY;
+  const stops = higher.flatMap(({ dbz_min, color }) => [dbz_min, color]);
+  const color = ['step', ['get', 'dbz'], lowest.color, ...stops] as ExpressionSpecification;
   return {
     id: source,
     type: 'fill',
@@ -144,30 +147,23 @@ export function reflectivityLayer(source: string, palette: Palette, echo: EchoCo
   };
 }
 
-/** Colour of a band of reflectivity. */
-export function reflectivityColor({ reflectivity }: Palette, echo: EchoColors): ExpressionSpecification {
-  const [lowest, ...higher] = reflectivity[echo];
-  const stops = higher.flatMap(({ dbz_min, color }) => [dbz_min, color]);
-  return ['step', ['get', 'dbz'], lowest.color, ...stops] as ExpressionSpecification;
-}
-
 /**
  * Each step covers everything at or above its size. The tile has the smallest step first, so that the largest paints last.
  * Opaque, so that a colour on the map is the colour of the legend.
  */
-function sizeFill(source: string, layer: string, palette: Palette): Layer {
+function sizeFill(source: string, layer: string): Layer {
   return {
     id: `${source}-${layer}`,
     type: 'fill',
     source,
     'source-layer': layer,
     layout: { 'fill-sort-key': ['get', 'mm_min'] },
-    paint: { 'fill-color': stepColor('mm_min', palette), 'fill-antialias': true },
+    paint: { 'fill-color': stepColor('mm_min'), 'fill-antialias': true },
   };
 }
 
 /** Circles at storms; `size` names the attribute, mm. */
-function dots(id: string, source: string, layer: string, size: string, factor: number, palette: Palette): Layer {
+function dots(id: string, source: string, layer: string, size: string, factor: number): Layer {
   return {
     id,
     type: 'circle',
@@ -175,7 +171,7 @@ function dots(id: string, source: string, layer: string, size: string, factor: n
     'source-layer': layer,
     layout: { 'circle-sort-key': ['get', size] },
     paint: {
-      'circle-color': stepColor(size, palette),
+      'circle-color': stepColor(size),
       'circle-radius': [
         'interpolate',
         ['linear'],
@@ -187,7 +183,7 @@ function dots(id: string, source: string, layer: string, size: string, factor: n
         10,
         scaledRadius(size, 1.7 * factor),
       ],
-      'circle-stroke-color': palette.basemap.ink,
+      'circle-stroke-color': BASEMAP.ink,
       'circle-stroke-width': ['interpolate', ['linear'], ['zoom'], 3, 0.6, 6, 1.2],
     },
   };
@@ -199,14 +195,7 @@ function scaledRadius(size: string, factor: number): ExpressionSpecification {
 }
 
 /** Size labels at storms; `size` names the attribute, mm. */
-function labels(
-  id: string,
-  source: string,
-  layer: string,
-  size: string,
-  anchors: Anchor[],
-  { mm_per_inch, basemap }: Palette,
-): Layer {
+function labels(id: string, source: string, layer: string, size: string, anchors: Anchor[]): Layer {
   return {
     id,
     type: 'symbol',
@@ -218,7 +207,7 @@ function labels(
       'symbol-sort-key': ['-', 0, ['get', size]],
       'text-field': [
         'concat',
-        ['number-format', ['/', ['get', size], mm_per_inch], { 'min-fraction-digits': 1, 'max-fraction-digits': 1 }],
+        ['number-format', ['/', ['get', size], MM_PER_INCH], { 'min-fraction-digits': 1, 'max-fraction-digits': 1 }],
         ' in · ',
         ['to-string', ['round', ['get', size]]],
         ' mm',
@@ -230,7 +219,7 @@ function labels(
       'text-justify': 'auto',
       'text-padding': 4,
     },
-    paint: { 'text-color': basemap.ink, 'text-halo-color': basemap.land, 'text-halo-width': 1.6 },
+    paint: { 'text-color': BASEMAP.ink, 'text-halo-color': BASEMAP.land, 'text-halo-width': 1.6 },
   };
 }
 
@@ -248,8 +237,8 @@ function labelled(size: string): FilterSpecification {
 }
 
 /** Colour of the step that the attribute `size` reaches. */
-function stepColor(size: string, { sizes }: Palette): ExpressionSpecification {
-  const [lowest, ...higher] = sizes;
+function stepColor(size: string): ExpressionSpecification {
+  const [lowest, ...higher] = SIZES;
   const stops = higher.flatMap(({ mm_min, color }) => [mm_min, color]);
   return ['step', ['get', size], lowest.color, ...stops] as ExpressionSpecification;
 }

@@ -9,15 +9,14 @@ import {
 } from 'maplibre-gl';
 import type { Archives } from '../data/archives.ts';
 import type { DayBefore } from '../data/day.ts';
-import type { Palette } from '../page/words.ts';
-import type { EchoColors, MapPlace, View } from '../views.ts';
+import { BASEMAP } from '../page/palette.ts';
+import type { MapPlace, View } from '../views.ts';
 import { baseStyle, EMPTY, type Ground, PICK, UNCOVERED } from './base-style.ts';
 import { isCovered, type LngLat, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import {
   BEFORE,
   layersOf,
   recentLayers,
-  reflectivityColor,
   reflectivityLayer,
   STORM_LAYERS,
   TOP,
@@ -49,9 +48,9 @@ export type HailMap = Awaited<ReturnType<typeof openMap>>;
 /** The map: base map, hail of a day or a scan, and the content drawn at a place. */
 export async function openMap(
   container: HTMLElement,
-  given: { palette: Palette; ground: Ground; archives: Archives; place: MapPlace | null },
+  given: { ground: Ground; archives: Archives; place: MapPlace | null },
 ) {
-  const { palette, archives } = given;
+  const { archives } = given;
   addProtocol('pmtiles', archives.tile);
   const map = await loadMap(container, given);
   let uncovered: UncoveredBlocks | null = null;
@@ -66,7 +65,6 @@ export async function openMap(
   let shownBefore: string | null = null;
   /** The archive of the day was redrawn under its address. */
   let redrawn = false;
-  let echo: EchoColors = 'ours';
   /** Archive of reflectivity under the hail. */
   let underlay: string | null = null;
 
@@ -84,7 +82,7 @@ export async function openMap(
   const add = (view: View, url: string, before: Shown = null) => {
     map.addSource(view, { type: 'vector', url: archives.address(url) });
     if (before) map.addSource(BEFORE, { type: 'vector', url: archives.address(before.daily_url) });
-    const { fills, marks } = before ? recentLayers(before.from, palette) : layersOf(view, palette);
+    const { fills, marks } = before ? recentLayers(before.from) : layersOf(view);
     for (const layer of fills) map.addLayer(layer, UNDER_BORDERS);
     for (const layer of marks) map.addLayer(layer, TOP);
     added[view] = { bands: fills.map(({ id }) => id), all: [...fills, ...marks].map(({ id }) => id) };
@@ -112,14 +110,8 @@ export async function openMap(
       } else if (source) source.setUrl(archives.address(url));
       else {
         map.addSource(REFLECTIVITY, { type: 'vector', url: archives.address(url) });
-        map.addLayer(reflectivityLayer(REFLECTIVITY, palette, echo), UNDER_HAIL);
+        map.addLayer(reflectivityLayer(REFLECTIVITY), UNDER_HAIL);
       }
-    },
-    /** Draws reflectivity in other colours. */
-    setEchoColors(colors: EchoColors): void {
-      echo = colors;
-      if (map.getLayer(REFLECTIVITY))
-        map.setPaintProperty(REFLECTIVITY, 'fill-color', reflectivityColor(palette, echo));
     },
     /** Shows an archive in place of the current one; two scans change without a blank between them. Resolves once drawn. */
     async show(view: View, url: string, before: Shown = null): Promise<void> {
@@ -194,11 +186,11 @@ export async function openMap(
 /** The base map with its controls and images, loaded. */
 async function loadMap(
   container: HTMLElement,
-  { palette, ground, place }: { palette: Palette; ground: Ground; place: MapPlace | null },
+  { ground, place }: { ground: Ground; place: MapPlace | null },
 ): Promise<MapLibre> {
   const map = new MapLibre({
     container,
-    style: baseStyle(palette, ground),
+    style: baseStyle(ground),
     ...(place
       ? { center: [place.lon, place.lat], zoom: place.zoom }
       : { bounds: CONUS, fitBoundsOptions: { padding: 24 } }),
@@ -218,8 +210,8 @@ async function loadMap(
   map.addControl(new ScaleControl({ unit: 'imperial', maxWidth: 90 }), 'top-right');
   map.addControl(new ScaleControl({ unit: 'metric', maxWidth: 90 }), 'top-right');
   await new Promise((resolve) => map.once('load', resolve));
-  map.addImage(ARROW, arrowImage(palette.basemap.track), { pixelRatio: IMAGE_PIXEL_RATIO });
-  map.addImage(HATCH, hatchImage(palette.basemap.border), { pixelRatio: IMAGE_PIXEL_RATIO });
+  map.addImage(ARROW, arrowImage(BASEMAP.track), { pixelRatio: IMAGE_PIXEL_RATIO });
+  map.addImage(HATCH, hatchImage(BASEMAP.border), { pixelRatio: IMAGE_PIXEL_RATIO });
   map.addLayer(
     { id: UNDER_HAIL, type: 'fill', source: UNCOVERED, paint: { 'fill-pattern': HATCH, 'fill-opacity': 0.8 } },
     'graticule',

@@ -1,12 +1,5 @@
-import {
-  bandInWords,
-  categoryInWords,
-  motionInWords,
-  type Palette,
-  sizeInWords,
-  stepOf,
-  timeInWords,
-} from '../page/words.ts';
+import { SIZES, stepOf } from '../page/palette.ts';
+import { bandInWords, categoryInWords, motionInWords, sizeInWords, timeInWords } from '../page/words.ts';
 import type { View } from '../views.ts';
 
 /** Attributes of a feature of a tile. */
@@ -48,7 +41,6 @@ export function pickAmong(
 
 interface FindingContext {
   readonly view: View;
-  readonly palette: Palette;
   /** Outlines are simplified at this zoom. */
   readonly coarse: boolean;
   /** Radar covers the place in the scan, or in the newest scan of the day; null: not known. */
@@ -56,18 +48,15 @@ interface FindingContext {
 }
 
 /** Words of a finding for the card. */
-export function findingInWords(
-  { mm_min, storm }: Finding,
-  { view, palette, coarse, covered }: FindingContext,
-): FindingWords {
-  if (storm) return stormInWords(storm, mm_min, palette);
+export function findingInWords({ mm_min, storm }: Finding, { view, coarse, covered }: FindingContext): FindingWords {
+  if (storm) return stormInWords(storm, mm_min);
   const zoomHint = coarse ? ['Zoom in for exact edges.'] : [];
   if (mm_min === null) {
-    const least = view === 'day' ? palette.sizes.find(({ category }) => category !== null) : palette.sizes[0];
+    const least = view === 'day' ? SIZES.find(({ category }) => category !== null) : SIZES[0];
     const { headline, line } = emptinessInWords(view, covered, least?.mm_min ?? 0);
     return { headline, second: null, color: null, lines: [line, ...zoomHint] };
   }
-  const band = bandInWords(mm_min, palette);
+  const band = bandInWords(mm_min);
   const what = view === 'day' ? 'Largest of the day here' : 'In this scan';
   return {
     headline: band.mm,
@@ -96,13 +85,13 @@ function emptinessInWords(view: View, covered: boolean | null, least_mm: number)
 }
 
 /** `storm`: attributes of a storm of a scan, or of a peak of a day. */
-function stormInWords(storm: Attributes, mm_min: number | null, palette: Palette): FindingWords {
+function stormInWords(storm: Attributes, mm_min: number | null): FindingWords {
   const mm = Number(storm.mm ?? storm.peak_mm);
-  const step = stepOf(mm, palette);
+  const step = stepOf(mm);
   const category = categoryInWords(step.category);
   const moves = storm.speed_kmh !== undefined && storm.direction_deg !== undefined;
   return {
-    headline: sizeInWords(mm, palette),
+    headline: sizeInWords(mm),
     second: storm.peak_mm === undefined ? 'largest of this storm, in this scan' : 'largest of this storm',
     color: step.color,
     lines: [
@@ -112,7 +101,7 @@ function stormInWords(storm: Attributes, mm_min: number | null, palette: Palette
       moves && `Moves at ${motionInWords(storm.speed_kmh, storm.direction_deg)}`,
       storm.trend && `Trend: ${storm.trend.replaceAll('_', ' ')}`,
       storm.prob !== undefined && `Probability of severe hail ${Math.round(100 * storm.prob)} %`,
-      mm_min !== null && `At this very place: ${bandInWords(mm_min, palette).mm}`,
+      mm_min !== null && `At this very place: ${bandInWords(mm_min).mm}`,
     ].filter((line) => typeof line === 'string' && line !== ''),
   };
 }

@@ -1,16 +1,11 @@
-import type { EchoColors } from '../views.ts';
 import { element, textElement } from './page.ts';
-import { categoryInWords, inchesOfStep, type Palette, type SizeStep } from './words.ts';
-
-const ECHO_WORDS: Readonly<Record<EchoColors, string>> = {
-  ours: 'from pale green at 20 dBZ to dark blue at 75 dBZ',
-  classic: 'from green at 20 dBZ over yellow and red to violet and white at 75 dBZ',
-};
+import { REFLECTIVITY, SIZES, type SizeStep } from './palette.ts';
+import { categoryInWords, inchesOfStep } from './words.ts';
 
 /** Draws the fixed scale of sizes: every step with inches, mm and name. */
-export function drawLegend(box: HTMLElement, palette: Palette): void {
+export function drawLegend(box: HTMLElement): void {
   const list = document.createElement('ol');
-  list.append(...palette.sizes.map((step) => sizeItem(step, palette)));
+  list.append(...SIZES.map((step) => sizeItem(step)));
   list.id = 'legend-steps';
   box.replaceChildren(
     textElement('p', 'Estimated hail size, this much or more'),
@@ -21,10 +16,10 @@ export function drawLegend(box: HTMLElement, palette: Palette): void {
 }
 
 /** Draws the scale of reflectivity: every band, each second with its lower bound. */
-export function drawReflectivityLegend(box: HTMLElement, { reflectivity }: Palette, echo: EchoColors): void {
+export function drawReflectivityLegend(box: HTMLElement): void {
   const list = document.createElement('ol');
   list.className = 'ramp';
-  for (const [index, { dbz_min, color }] of reflectivity[echo].entries()) {
+  for (const [index, { dbz_min, color }] of REFLECTIVITY.entries()) {
     const item = document.createElement('li');
     const swatch = document.createElement('span');
     swatch.style.background = color;
@@ -32,13 +27,12 @@ export function drawReflectivityLegend(box: HTMLElement, { reflectivity }: Palet
     list.append(item);
   }
   box.replaceChildren(list);
-  box.setAttribute('aria-label', `Colours of reflectivity: ${ECHO_WORDS[echo]}`);
 }
 
-function sizeItem(step: SizeStep, palette: Palette): HTMLElement {
+function sizeItem(step: SizeStep): HTMLElement {
   const item = document.createElement('li');
   item.className = step.category === null ? 'step small' : 'step';
-  const swatch = textElement('span', `${inchesOfStep(step, palette)} in`, 'swatch');
+  const swatch = textElement('span', `${inchesOfStep(step)} in`, 'swatch');
   swatch.style.background = step.color;
   swatch.style.color = step.ink;
   item.append(

@@ -3,7 +3,8 @@ import type { DayIndex } from '../data/day.ts';
 import { chosenFrame, type State } from '../state.ts';
 import { axisOf, OUTAGE_MS } from '../time/span.ts';
 import { element } from './page.ts';
-import { clockInWords, counted, dateInWords, type Palette, sizeInWords, sourceInWords, timeInWords } from './words.ts';
+import { SWATH_MIN_MM } from './palette.ts';
+import { clockInWords, counted, dateInWords, sizeInWords, sourceInWords, timeInWords } from './words.ts';
 
 /** More outages are counted, not named. */
 const OUTAGES_NAMED = 2;
@@ -63,7 +64,7 @@ export function describeReflectivity(state: State): void {
 }
 
 /** Largest hail of the date or of the last 24 hours, time of the data, outages, and whether they are simulated. */
-export function describeDay(day: DayIndex, palette: Palette) {
+export function describeDay(day: DayIndex) {
   const { date, frames, data_as_of, source, before } = day;
   if (date === null)
     return describe({
@@ -74,7 +75,7 @@ export function describeDay(day: DayIndex, palette: Palette) {
   const simulated = source !== null && source !== 'observed';
   const label = frames.length === 0 ? 'Newest data' : 'Data until';
   describe({
-    summary: [daySummary(day, palette), ...recentWords(day)].join(' '),
+    summary: [daySummary(day), ...recentWords(day)].join(' '),
     outages: outageWords(day),
     empty: frames.length === 0,
     ...(data_as_of === null ? {} : { data_time: `${label} ${timeInWords(data_as_of)}` }),
@@ -110,14 +111,14 @@ function describe(texts: {
   document.title = texts.title;
 }
 
-function daySummary({ date, frames, before }: DayIndex, palette: Palette): string {
+function daySummary({ date, frames, before }: DayIndex): string {
   if (frames.length === 0)
     return `Nothing is published for ${dateInWords(date ?? '')}: no scans, so hail or none is not known.`;
   const largest = frames.reduce((a, b) => ((b.max_size_mm ?? 0) > (a.max_size_mm ?? 0) ? b : a));
-  const smallest_mm = palette.sizes.find(({ category }) => category !== null)?.mm_min ?? 0;
+  const smallest_mm = SWATH_MIN_MM;
   const scans = `${counted(frames.length, 'scan')}${before ? ' in 24 hours' : ''}`;
   return largest.max_size_mm !== null && largest.max_size_mm >= smallest_mm
-    ? `Largest ${sizeInWords(largest.max_size_mm, palette)} at ${clockInWords(largest.scan_time)}, ${scans}.`
+    ? `Largest ${sizeInWords(largest.max_size_mm)} at ${clockInWords(largest.scan_time)}, ${scans}.`
     : `${scans}, and no hail of ${smallest_mm} mm or more seen.`;
 }
 

@@ -1,5 +1,6 @@
 import { element, penOf } from './page.ts';
-import { categoryInWords, inchesOfStep, type Palette } from './words.ts';
+import { BASEMAP, SIZES } from './palette.ts';
+import { categoryInWords, inchesOfStep } from './words.ts';
 
 const EDGE_PX = 20;
 const SWATCH = { width: 78, height: 22, gap: 6, line: 15 };
@@ -12,7 +13,7 @@ interface Line {
 }
 
 /** The map as it is on its canvas, and under it its title, time, scale of sizes, caution and sources, at the canvas's resolution. */
-export function drawPicture(map: HTMLCanvasElement, palette: Palette): HTMLCanvasElement {
+export function drawPicture(map: HTMLCanvasElement): HTMLCanvasElement {
   const scale = map.width / map.clientWidth;
   const width = map.clientWidth;
   const picture = document.createElement('canvas');
@@ -20,38 +21,38 @@ export function drawPicture(map: HTMLCanvasElement, palette: Palette): HTMLCanva
   const above = wrapped(pen, [titleLine(), ...timeLines()], width);
   const below = wrapped(pen, closingLines(), width);
   const columns = Math.max(1, Math.floor((width - 2 * EDGE_PX + SWATCH.gap) / (SWATCH.width + SWATCH.gap)));
-  const rows = Math.ceil(palette.sizes.length / columns);
+  const rows = Math.ceil(SIZES.length / columns);
   const row_px = SWATCH.height + 2 * SWATCH.line + SWATCH.gap;
   const foot = 2 * EDGE_PX + (above.length + below.length) * LINE_PX + rows * row_px + SWATCH.gap;
   picture.width = map.width;
   picture.height = map.height + Math.ceil(foot * scale);
-  pen.fillStyle = palette.basemap.paper ?? '#ffffff';
+  pen.fillStyle = BASEMAP.paper ?? '#ffffff';
   pen.fillRect(0, 0, picture.width, picture.height);
   pen.drawImage(map, 0, 0);
   pen.scale(scale, scale);
   pen.textBaseline = 'top';
 
   let top = map.height / scale + EDGE_PX;
-  top = drawLines(pen, above, top, palette) + SWATCH.gap;
-  for (const [index, step] of palette.sizes.entries()) {
+  top = drawLines(pen, above, top) + SWATCH.gap;
+  for (const [index, step] of SIZES.entries()) {
     const left = EDGE_PX + (index % columns) * (SWATCH.width + SWATCH.gap);
     const row_top = top + Math.floor(index / columns) * row_px;
     pen.fillStyle = step.color;
     pen.fillRect(left, row_top, SWATCH.width, SWATCH.height);
     pen.font = fontOf(12, 'bold');
     pen.fillStyle = step.ink;
-    pen.fillText(`${inchesOfStep(step, palette)} in`, left + 6, row_top + 5);
+    pen.fillText(`${inchesOfStep(step)} in`, left + 6, row_top + 5);
     pen.font = fontOf(11);
-    pen.fillStyle = palette.basemap.ink;
+    pen.fillStyle = BASEMAP.ink;
     pen.fillText(`${step.mm_min} mm`, left, row_top + SWATCH.height + 3);
     pen.fillText(categoryInWords(step.category) ?? 'scans', left, row_top + SWATCH.height + 3 + SWATCH.line);
   }
-  drawLines(pen, below, top + rows * row_px, palette);
+  drawLines(pen, below, top + rows * row_px);
   return picture;
 }
 
-function drawLines(pen: CanvasRenderingContext2D, lines: readonly Line[], from: number, { basemap }: Palette): number {
-  pen.fillStyle = basemap.ink;
+function drawLines(pen: CanvasRenderingContext2D, lines: readonly Line[], from: number): number {
+  pen.fillStyle = BASEMAP.ink;
   for (const [index, { text, font }] of lines.entries()) {
     pen.font = font;
     pen.fillText(text, EDGE_PX, from + index * LINE_PX);

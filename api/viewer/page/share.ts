@@ -1,13 +1,12 @@
 import type { HailMap } from '../map/map.ts';
 import { element, onClick } from './page.ts';
 import { drawPicture } from './picture.ts';
-import type { Palette } from './words.ts';
 
 const COPIED_MS = 2500;
 const PRINTED = 'printed';
 
 /** Link, picture and print of what the map shows. */
-export function connectSharing({ map }: HailMap, palette: Palette): void {
+export function connectSharing({ map }: HailMap): void {
   const dialog = element<HTMLDialogElement>('share');
   const link = element<HTMLInputElement>('share-link');
   const note = element('share-note');
@@ -16,7 +15,7 @@ export function connectSharing({ map }: HailMap, palette: Palette): void {
   /** A picture of this moment: the drawing of the map is gone from its canvas when this task ends. */
   const picture = (): HTMLCanvasElement => {
     map.redraw();
-    return drawPicture(map.getCanvas(), palette);
+    return drawPicture(map.getCanvas());
   };
   const say = (words: string) => {
     note.textContent = words;

@@ -3,7 +3,8 @@ import { type Drawing, type Drawn, middleOf, type Shape, startDrawing } from '..
 import type { HailMap } from '../map/map.ts';
 import { beginTool, endTool, type State } from '../state.ts';
 import { element, onClick } from './page.ts';
-import { inchesOfStep, type Palette } from './words.ts';
+import { BASEMAP, SIZES } from './palette.ts';
+import { inchesOfStep } from './words.ts';
 
 /** Limits and usual value of the interface. */
 const RADIUS_KM = { min: 1, max: 100 };
@@ -21,13 +22,11 @@ const START = 'You are sent an event when radar detects hail there, and when hal
 export function connectWatching({
   state,
   map: { map },
-  palette,
   calls,
   askForKey,
 }: {
   state: State;
   map: HailMap;
-  palette: Palette;
   calls: Service['calls'];
   /** Asks the reader for a key. */
   askForKey: () => void;
@@ -50,8 +49,8 @@ export function connectWatching({
     },
   };
 
-  for (const step of palette.sizes.filter(({ category }) => category !== null)) {
-    const words_of_step = `${inchesOfStep(step, palette)} in (${step.mm_min} mm), ${step.category?.replaceAll('_', ' ')}`;
+  for (const step of SIZES.filter(({ category }) => category !== null)) {
+    const words_of_step = `${inchesOfStep(step)} in (${step.mm_min} mm), ${step.category?.replaceAll('_', ' ')}`;
     size.add(new Option(words_of_step, String(step.mm_min), false, step.mm_min === USUAL_SIZE_MM));
   }
 
@@ -92,7 +91,7 @@ export function connectWatching({
     beginTool(state, tool);
     element('watch-start').hidden = true;
     words.textContent = HOW[shape];
-    const started = await startDrawing(map, shape, palette.basemap.ink, finish);
+    const started = await startDrawing(map, shape, BASEMAP.ink, finish);
     if (mine === turn) drawing = started;
     else started.remove();
   };

@@ -1,22 +1,4 @@
-import type { EchoColors } from '../views.ts';
-
-/** One step of the colour scale of `palette.json`. */
-export interface SizeStep {
-  readonly mm_min: number;
-  readonly category: string | null;
-  readonly inches: number | null;
-  readonly color: string;
-  readonly ink: string;
-}
-
-/** Content of `palette.json`. */
-export interface Palette {
-  /** Smallest first. */
-  readonly sizes: readonly SizeStep[];
-  readonly reflectivity: Readonly<Record<EchoColors, readonly { readonly dbz_min: number; readonly color: string }[]>>;
-  readonly basemap: Readonly<Record<string, string>>;
-  readonly mm_per_inch: number;
-}
+import { SIZES, type SizeStep } from './palette.ts';
 
 /** Words of a size step: at a place inside it, and outside the next one. */
 interface BandWords {
@@ -29,41 +11,29 @@ interface BandWords {
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 const COMPASS = 'north,north-east,east,south-east,south,south-west,west,north-west'.split(',');
 export const KM_PER_MILE = 1.609344;
-
-/** `1.7 in`, of millimetres. */
-function inInches(mm: number, { mm_per_inch }: Palette): string {
-  return `${(mm / mm_per_inch).toFixed(1)} in`;
-}
+export const MM_PER_INCH = 25.4;
 
 /** `1.7 in (44 mm)`. */
-export function sizeInWords(mm: number, palette: Palette): string {
-  return `${inInches(mm, palette)} (${Math.round(mm)} mm)`;
+export function sizeInWords(mm: number): string {
+  return `${(mm / MM_PER_INCH).toFixed(1)} in (${Math.round(mm)} mm)`;
 }
 
 /** Words of the step with this lower bound. */
-export function bandInWords(mm_min: number, palette: Palette): BandWords {
-  const { sizes } = palette;
-  const at = sizes.findLastIndex((step) => step.mm_min <= mm_min);
-  const step = sizes[Math.max(0, at)];
-  const next = sizes[at + 1];
+export function bandInWords(mm_min: number): BandWords {
+  const at = SIZES.findLastIndex((step) => step.mm_min <= mm_min);
+  const step = SIZES[Math.max(0, at)];
+  const next = SIZES[at + 1];
   return {
     mm: next ? `${step.mm_min}–${next.mm_min} mm` : `${step.mm_min} mm or more`,
-    inches: next
-      ? `${inchesOfStep(step, palette)}–${inchesOfStep(next, palette)} in`
-      : `${inchesOfStep(step, palette)} in or more`,
+    inches: next ? `${inchesOfStep(step)}–${inchesOfStep(next)} in` : `${inchesOfStep(step)} in or more`,
     category: categoryInWords(step.category),
     step,
   };
 }
 
 /** `1.50`: inches of a step's category; converted to one decimal for a step without a category. */
-export function inchesOfStep({ inches, mm_min }: SizeStep, { mm_per_inch }: Palette): string {
-  return inches === null ? (mm_min / mm_per_inch).toFixed(1) : inches.toFixed(2);
-}
-
-/** The largest step that a size reaches; the lowest step for a smaller size. */
-export function stepOf(mm: number, { sizes }: Palette): SizeStep {
-  return sizes.findLast((step) => mm >= step.mm_min) ?? sizes[0];
+export function inchesOfStep({ inches, mm_min }: SizeStep): string {
+  return inches === null ? (mm_min / MM_PER_INCH).toFixed(1) : inches.toFixed(2);
 }
 
 /** `tennis ball`, of the category `tennis_ball`. */

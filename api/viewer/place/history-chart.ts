@@ -1,5 +1,6 @@
 import { emptyChart, label, part } from '../page/chart.ts';
-import { addDays, dateInWords, type Palette, sizeInWords, stepOf } from '../page/words.ts';
+import { stepOf } from '../page/palette.ts';
+import { addDays, dateInWords, MM_PER_INCH, sizeInWords } from '../page/words.ts';
 import type { HailDay } from './pin-calls.ts';
 
 const SIZE = { width: 320, height: 132 };
@@ -10,9 +11,9 @@ const AXIS_MIN_IN = 2;
 const DOT_RADIUS = 4;
 
 /** Hail days as stems over a year: when, and how large. */
-export function historyChart(events: readonly HailDay[], last: string, days: number, palette: Palette): SVGElement {
+export function historyChart(events: readonly HailDay[], last: string, days: number): SVGElement {
   const first = addDays(last, 1 - days);
-  const largest = Math.max(AXIS_MIN_IN, ...events.map(({ hail }) => hail.estimated_size_mm / palette.mm_per_inch));
+  const largest = Math.max(AXIS_MIN_IN, ...events.map(({ hail }) => hail.estimated_size_mm / MM_PER_INCH));
   const top = Math.ceil(largest);
   const x = (date: string) =>
     EDGE.left + ((Date.parse(date) - Date.parse(first)) / DAY_MS / (days - 1)) * (SIZE.width - EDGE.left - EDGE.right);
@@ -35,10 +36,10 @@ export function historyChart(events: readonly HailDay[], last: string, days: num
   }
   for (const { storm_date, hail } of [...events].reverse()) {
     const mm = hail.estimated_size_mm;
-    const [at, height] = [x(storm_date), y(mm / palette.mm_per_inch)];
+    const [at, height] = [x(storm_date), y(mm / MM_PER_INCH)];
     chart.append(part('line', { x1: at, x2: at, y1: y(0), y2: height, class: 'stem' }));
-    const dot = { cx: at, cy: height, r: DOT_RADIUS, fill: stepOf(mm, palette).color, class: 'dot' };
-    chart.append(part('circle', dot, `${dateInWords(storm_date)}: ${sizeInWords(mm, palette)}`));
+    const dot = { cx: at, cy: height, r: DOT_RADIUS, fill: stepOf(mm).color, class: 'dot' };
+    chart.append(part('circle', dot, `${dateInWords(storm_date)}: ${sizeInWords(mm)}`));
   }
   return chart;
 }

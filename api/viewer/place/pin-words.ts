@@ -1,16 +1,8 @@
+import { distanceKm } from '../../../schemas/geo/distance.ts';
 import type { Frame } from '../data/day.ts';
 import type { LngLat } from '../map/coverage.ts';
-import { geodesicKm } from '../map/geodesy.ts';
-import {
-  clockInWords,
-  counted,
-  dateInWords,
-  KM_PER_MILE,
-  type Palette,
-  sizeInWords,
-  stepOf,
-  timeInWords,
-} from '../page/words.ts';
+import { stepOf } from '../page/palette.ts';
+import { clockInWords, counted, dateInWords, KM_PER_MILE, sizeInWords, timeInWords } from '../page/words.ts';
 import {
   type Fell,
   type HailDay,
@@ -44,18 +36,18 @@ export function milesInWords(km: number): string {
 }
 
 /** What fell at a place on a date. "No hail" only where radar looked and detected none. */
-export function fellInWords({ date, within, gaps, covered, quality }: Fell, palette: Palette): AnswerWords {
+export function fellInWords({ date, within, gaps, covered, quality }: Fell): AnswerWords {
   const [nearest] = within;
   const farthest = within[within.length - 1];
   const seen = lookInWords(date, gaps, covered);
   const rows = within.map((day, i): [string, string] => [
     `Within ${counted(RADII_MI[i], 'mile')}`,
-    day === null ? `none of ${DETECTION_MM} mm or more detected` : hailInWords(day, palette),
+    day === null ? `none of ${DETECTION_MM} mm or more detected` : hailInWords(day),
   ]);
   const near = nearest === null ? null : nearest.hail.estimated_size_mm;
   return {
-    headline: near === null ? emptyHeadline(farthest, seen.isWhole, seen.isKnown) : sizeInWords(near, palette),
-    color: near === null ? null : stepOf(near, palette).color,
+    headline: near === null ? emptyHeadline(farthest, seen.isWhole, seen.isKnown) : sizeInWords(near),
+    color: near === null ? null : stepOf(near).color,
     rows: [...(seen.isKnown || farthest !== null ? rows : []), ['Radar quality', qualityInWords(quality)]],
     lines: [seen.line],
   };
@@ -67,10 +59,10 @@ function emptyHeadline(farthest: HailDay | null, isWhole: boolean, isKnown: bool
   return isWhole ? `No hail ${where}` : `No hail detected ${where}`;
 }
 
-function hailInWords({ hail, distance_km, first_detected, last_detected }: HailDay, palette: Palette): string {
+function hailInWords({ hail, distance_km, first_detected, last_detected }: HailDay): string {
   const times = first_detected === last_detected ? [first_detected] : [first_detected, last_detected];
   const period = times.map((time) => time.slice(11, 16)).join('–');
-  return `${sizeInWords(hail.estimated_size_mm, palette)}, ${milesInWords(distance_km)} away, ${period} UTC`;
+  return `${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away, ${period} UTC`;
 }
 
 /** `good (0.78), KTLX 14.0 mi away`. */
@@ -105,13 +97,13 @@ function lookInWords(date: string, gaps: RadarGaps, covered: boolean) {
 }
 
 /** The storm of the day's scans that came nearest to a place; null where none came near. */
-export function nearestStorm(frames: readonly Frame[], at: LngLat, palette: Palette): string | null {
+export function nearestStorm(frames: readonly Frame[], at: LngLat): string | null {
   const storms = frames.flatMap(({ scan_time, storms }) =>
-    storms.map(({ lat, lon, mm }) => ({ scan_time, mm, km: geodesicKm(at, { lat, lng: lon }) })),
+    storms.map(({ lat, lon, mm }) => ({ scan_time, mm, km: distanceKm({ lat: at.lat, lon: at.lng }, { lat, lon }) })),
   );
   const nearest = storms.reduce<(typeof storms)[number] | null>((a, b) => (a === null || b.km < a.km ? b : a), null);
   if (nearest === null || nearest.km > STORM_MAX_KM) return null;
-  return `Nearest storm: ${milesInWords(nearest.km)} away at ${clockInWords(nearest.scan_time)}, ${sizeInWords(nearest.mm, palette)}`;
+  return `Nearest storm: ${milesInWords(nearest.km)} away at ${clockInWords(nearest.scan_time)}, ${sizeInWords(nearest.mm)}`;
 }
 
 const VERDICTS: Readonly<Record<VerifiedDay['verdict'], string>> = {
@@ -121,10 +113,7 @@ const VERDICTS: Readonly<Record<VerifiedDay['verdict'], string>> = {
 };
 
 /** A verification in words: the strongest verdict, then each storm date. */
-export function verifiedInWords(
-  { date_range, events, detection_quality, radar_gaps }: Verified,
-  palette: Palette,
-): AnswerWords {
+export function verifiedInWords({ date_range, events, detection_quality, radar_gaps }: Verified): AnswerWords {
   const strongest = (['hit', 'marginal', 'miss'] as const).find((verdict) =>
     events.some((event) => event.verdict === verdict),
   );
@@ -135,9 +124,9 @@ export function verifiedInWords(
   const none = isWhole ? 'No sign of hail within 5 miles' : 'No sign of hail within 5 miles, as far as radar looked';
   return {
     headline: strongest === undefined ? none : VERDICTS[strongest],
-    color: strongest === 'hit' || strongest === 'marginal' ? stepOf(worst, palette).color : null,
+    color: strongest === 'hit' || strongest === 'marginal' ? stepOf(worst).color : null,
     rows: [
-      ...events.map((event): [string, string] => [dateInWords(event.event_date), verdictInWords(event, palette)]),
+      ...events.map((event): [string, string] => [dateInWords(event.event_date), verdictInWords(event)]),
       ['Radar quality', qualityInWords(detection_quality)],
     ],
     lines: [
@@ -147,16 +136,16 @@ export function verifiedInWords(
   };
 }
 
-function verdictInWords(event: VerifiedDay, palette: Palette): string {
+function verdictInWords(event: VerifiedDay): string {
   const { verdict, max_size_mm, ml_confidence, first_detected, last_detected, ground_truth } = event;
   const [report] = ground_truth.nearest_reports;
   return [
     verdict,
-    max_size_mm === null ? null : `largest within 5 miles ${sizeInWords(max_size_mm, palette)}`,
+    max_size_mm === null ? null : `largest within 5 miles ${sizeInWords(max_size_mm)}`,
     first_detected && last_detected && `${timeInWords(first_detected)} to ${clockInWords(last_detected)}`,
     `confidence ${Math.round(100 * ml_confidence)} %`,
     report &&
-      `nearest ground report ${sizeInWords(report.max_size_mm, palette)}, ${milesInWords(report.distance_m / 1000)} away`,
+      `nearest ground report ${sizeInWords(report.max_size_mm)}, ${milesInWords(report.distance_m / 1000)} away`,
     ground_truth.corroborated && 'radar and report agree',
   ]
     .filter((part) => typeof part === 'string')

@@ -5,7 +5,7 @@ import type { LngLat } from '../map/coverage.ts';
 import type { HailMap } from '../map/map.ts';
 import { findingInWords } from '../map/pick.ts';
 import { button, element, onClick, textElement } from '../page/page.ts';
-import { counted, dateInWords, type Palette, placeInWords, sizeInWords } from '../page/words.ts';
+import { counted, dateInWords, placeInWords, sizeInWords } from '../page/words.ts';
 import { chosenDate, type State } from '../state.ts';
 import type { Dates } from '../time/dates.ts';
 import { historyChart } from './history-chart.ts';
@@ -29,14 +29,12 @@ export function openPin({
   display,
   dates,
   service,
-  palette,
 }: {
   state: State;
   map: HailMap;
   display: Display;
   dates: Dates;
   service: Service;
-  palette: Palette;
 }) {
   const calls = openPinCalls(service);
   const card = element('pin');
@@ -108,8 +106,8 @@ export function openPin({
       return;
     }
     const coarse = map.place().zoom < EXACT_FROM_ZOOM;
-    const words = findingInWords({ ...finding, storm: null }, { view, palette, coarse, covered: map.isCovered(pin) });
-    const storm = nearestStorm(day.frames, pin, palette);
+    const words = findingInWords({ ...finding, storm: null }, { view, coarse, covered: map.isCovered(pin) });
+    const storm = nearestStorm(day.frames, pin);
     const drawn = finding.mm_min === null ? words.headline : `On the map: ${words.headline} (${words.second})`;
     const before = view === 'day' && state.span === 'recent' ? (day.before?.date ?? null) : null;
     const openBefore = () => void dates.openDate(before ?? '');
@@ -181,7 +179,7 @@ export function openPin({
     if (date === null) return;
     const now_ms = service.now_ms();
     if (fellPrice(date, now_ms) === null) openTab('verify');
-    else void answer('fell', async (pin) => answerNodes(fellInWords(await calls.fell(pin, date, now_ms), palette)));
+    else void answer('fell', async (pin) => answerNodes(fellInWords(await calls.fell(pin, date, now_ms))));
   }
 
   function askHistory(): void {
@@ -212,12 +210,12 @@ export function openPin({
       const [, ...named] = dateInWords(`${month}-01`).split(' ');
       item.append(textElement('span', `${named.join(' ')} · ${counted(days.length, 'day')}`, 'month'));
       for (const { storm_date, hail, distance_km } of days) {
-        const text = `${dateInWords(storm_date)} · ${sizeInWords(hail.estimated_size_mm, palette)}, ${milesInWords(distance_km)} away`;
+        const text = `${dateInWords(storm_date)} · ${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away`;
         item.append(button(text, () => void dates.openDate(storm_date), 'day'));
       }
       list.append(item);
     }
-    return [textElement('p', summary), historyChart(events, last, HISTORY_DAYS, palette), list];
+    return [textElement('p', summary), historyChart(events, last, HISTORY_DAYS), list];
   }
 
   /** The date in the field; null, with a word about it, where there is none. */
@@ -231,7 +229,7 @@ export function openPin({
   function verify(): void {
     const date = fieldDate();
     if (date === null) return;
-    void answer('verify', async (pin) => answerNodes(verifiedInWords(await calls.verify(pin, date), palette)));
+    void answer('verify', async (pin) => answerNodes(verifiedInWords(await calls.verify(pin, date))));
   }
 
   function orderReport(): void {

@@ -4,14 +4,14 @@ import type { LngLat } from '../map/coverage.ts';
 import type { HailMap } from '../map/map.ts';
 import { type FindingWords, findingInWords } from '../map/pick.ts';
 import { button, textElement } from '../page/page.ts';
-import { type Palette, placeInWords } from '../page/words.ts';
+import { placeInWords } from '../page/words.ts';
 import type { View } from '../views.ts';
 
 /** Tiles end at zoom 10; well below it their outlines are simplified by more than a pixel of the grid. */
 const EXACT_FROM_ZOOM = 7;
 
 /** The place that the reader picked: a mark on the map, and a card with the size there, updated when the map changes. */
-export function openSpot(map: HailMap, palette: Palette, factsAt: (at: LngLat) => readonly Facts[]) {
+export function openSpot(map: HailMap, factsAt: (at: LngLat) => readonly Facts[]) {
   const popup = new Popup({ closeOnClick: false, maxWidth: '260px', focusAfterOpen: false });
   let at: LngLat | null = null;
   let pin: (at: LngLat) => void = () => {};
@@ -27,7 +27,7 @@ export function openSpot(map: HailMap, palette: Palette, factsAt: (at: LngLat) =
     if (at === null) return;
     const finding = map.sizeAt(at) ?? { mm_min: null, storm: null };
     const coarse = map.place().zoom < EXACT_FROM_ZOOM;
-    const words = findingInWords(finding, { view, palette, coarse, covered: map.isCovered(at) });
+    const words = findingInWords(finding, { view, coarse, covered: map.isCovered(at) });
     popup.setLngLat(at).setDOMContent(card(words, factsAt(at), placeInWords(at), pinHere));
     if (!popup.isOpen()) popup.addTo(map.map);
   };

@@ -1,20 +1,22 @@
 import { HAIL_DAYS_MAX, type HailDays, type Service } from '../data/service.ts';
 import { element, meta, onClick, textElement } from '../page/page.ts';
-import { addDays, counted, dateInWords, monthInWords, type Palette, sizeInWords, stepOf } from '../page/words.ts';
+import { stepOf } from '../page/palette.ts';
+import { addDays, counted, dateInWords, monthInWords, sizeInWords } from '../page/words.ts';
 
 const WEEK = 7;
 
 type HailDay = HailDays['events'][number];
 
 /** Dates with hail as far as they were requested, and the dialog that shows them as a calendar and a list. */
-export function openCalendar(
-  palette: Palette,
-  {
-    service,
-    chosenDate,
-    openDate,
-  }: { service: Service; chosenDate: () => string | null; openDate: (date: string) => void },
-) {
+export function openCalendar({
+  service,
+  chosenDate,
+  openDate,
+}: {
+  service: Service;
+  chosenDate: () => string | null;
+  openDate: (date: string) => void;
+}) {
   const dialog = element<HTMLDialogElement>('calendar');
   const skip = element<HTMLInputElement>('skip-dry');
   const days = new Map<string, HailDay>();
@@ -60,10 +62,10 @@ export function openCalendar(
     const day = days.get(date);
     const isKnown = range !== null && date >= range.start && date <= range.end;
     button.disabled = !isKnown || dark.has(date);
-    button.setAttribute('aria-label', `${dateInWords(date)}, ${dayInWords(day, isKnown && !dark.has(date), palette)}`);
-    button.title = dayInWords(day, isKnown && !dark.has(date), palette);
+    button.setAttribute('aria-label', `${dateInWords(date)}, ${dayInWords(day, isKnown && !dark.has(date))}`);
+    button.title = dayInWords(day, isKnown && !dark.has(date));
     if (day) {
-      const { color, ink } = stepOf(day.max_size_mm, palette);
+      const { color, ink } = stepOf(day.max_size_mm);
       button.style.background = color;
       button.style.color = ink;
       button.className = 'hail';
@@ -78,11 +80,11 @@ export function openCalendar(
       const button = document.createElement('button');
       button.type = 'button';
       const swatch = textElement('span', '', 'dot');
-      swatch.style.background = stepOf(day.max_size_mm, palette).color;
+      swatch.style.background = stepOf(day.max_size_mm).color;
       button.append(
         swatch,
         textElement('span', dateInWords(day.event_date), 'day'),
-        textElement('span', sizeInWords(day.max_size_mm, palette), 'size'),
+        textElement('span', sizeInWords(day.max_size_mm), 'size'),
         textElement('span', counted(day.cell_count, 'storm'), 'storms'),
       );
       button.addEventListener('click', () => choose(day.event_date));
@@ -151,7 +153,7 @@ export function openCalendar(
   };
 }
 
-function dayInWords(day: HailDay | undefined, isObserved: boolean, palette: Palette): string {
-  if (day) return `largest ${sizeInWords(day.max_size_mm, palette)}, ${counted(day.cell_count, 'storm')}`;
+function dayInWords(day: HailDay | undefined, isObserved: boolean): string {
+  if (day) return `largest ${sizeInWords(day.max_size_mm)}, ${counted(day.cell_count, 'storm')}`;
   return isObserved ? 'no hail of 19 mm or more' : 'no data';
 }

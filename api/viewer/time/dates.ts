@@ -5,8 +5,9 @@ import type { DayIndex } from '../data/day.ts';
 import { type Service, ServiceError } from '../data/service.ts';
 import type { Display } from '../display.ts';
 import type { HailMap } from '../map/map.ts';
+import { SWATH_MIN_MM } from '../page/palette.ts';
 import { setBusy, setDateField, setNotice, setTrouble } from '../page/panel.ts';
-import { addDays, dateInWords, type Palette } from '../page/words.ts';
+import { addDays, dateInWords } from '../page/words.ts';
 import { chosenFrame, newestWithHail, type State } from '../state.ts';
 import { openCalendar } from './calendar.ts';
 import { openLive } from './live.ts';
@@ -29,10 +30,8 @@ export function openDates({
   archives,
   map,
   display,
-  palette,
 }: {
   state: State;
-  palette: Palette;
   service: Service;
   archives: Archives;
   map: HailMap;
@@ -42,14 +41,14 @@ export function openDates({
   let onKey = () => {};
   let stepping: ReturnType<typeof setTimeout> | undefined;
   /** Swaths begin at the smallest size with a name. */
-  const swath_min_mm = palette.sizes.find(({ category }) => category !== null)?.mm_min ?? 0;
+  const swath_min_mm = SWATH_MIN_MM;
   const live = openLive({
     state,
     service,
     reload: reloadNewest,
     onKeyRefused: ({ message }) => setTrouble(message, 'Enter a key', askForKey),
   });
-  const calendar = openCalendar(palette, {
+  const calendar = openCalendar({
     service,
     chosenDate: () => state.date,
     openDate: (date) => void openDate(date),

@@ -1,6 +1,7 @@
 import type { Frame } from '../data/day.ts';
 import { element, penOf } from '../page/page.ts';
-import { clockInWords, type Palette, sizeInWords, stepOf } from '../page/words.ts';
+import { BASEMAP, stepOf } from '../page/palette.ts';
+import { clockInWords, sizeInWords } from '../page/words.ts';
 import { axisOf, nearestScan, pixelOf, playingTimes } from './span.ts';
 import { hourOfZone } from './zones.ts';
 
@@ -26,7 +27,7 @@ const LAST_STAY_MS = 1200;
  *
  * `show` resolves when the scan of this index is on the map.
  */
-export function openTimeline(palette: Palette, show: (index: number) => Promise<void>) {
+export function openTimeline(show: (index: number) => Promise<void>) {
   const canvas = element<HTMLCanvasElement>('bars');
   const slider = element<HTMLInputElement>('scrubber');
   const button = element<HTMLButtonElement>('play');
@@ -45,7 +46,7 @@ export function openTimeline(palette: Palette, show: (index: number) => Promise<
   /** Draws once per picture of the browser, however often it is called. */
   const draw = () => {
     cancelAnimationFrame(drawing);
-    drawing = requestAnimationFrame(() => drawBars(canvas, { frames, axis, at, palette, zone }));
+    drawing = requestAnimationFrame(() => drawBars(canvas, { frames, axis, at, zone }));
   };
   new ResizeObserver(draw).observe(canvas);
 
@@ -135,7 +136,7 @@ export function openTimeline(palette: Palette, show: (index: number) => Promise<
       slider.value =
         index === null ? slider.max : String(Math.round(((axis.times_ms[index] ?? 0) - axis.from_ms) / 1000));
       slider.classList.toggle('resting', index === null);
-      slider.setAttribute('aria-valuetext', frame ? frameInWords(frame, palette) : 'whole day');
+      slider.setAttribute('aria-valuetext', frame ? frameInWords(frame) : 'whole day');
       draw();
     },
     /** Labels hours in this zone under those of UTC; null for none. */
@@ -149,20 +150,19 @@ export function openTimeline(palette: Palette, show: (index: number) => Promise<
   };
 }
 
-function frameInWords({ scan_time, max_size_mm }: Frame, palette: Palette): string {
-  return `${clockInWords(scan_time)}, ${max_size_mm === null ? 'no hail' : `largest ${sizeInWords(max_size_mm, palette)}`}`;
+function frameInWords({ scan_time, max_size_mm }: Frame): string {
+  return `${clockInWords(scan_time)}, ${max_size_mm === null ? 'no hail' : `largest ${sizeInWords(max_size_mm)}`}`;
 }
 
 interface Bars {
   readonly frames: readonly Frame[];
   readonly axis: ReturnType<typeof axisOf>;
   readonly at: number | null;
-  readonly palette: Palette;
   readonly zone: string | null;
 }
 
 function drawBars(canvas: HTMLCanvasElement, bars: Bars): void {
-  const { frames, axis, at, palette, zone } = bars;
+  const { frames, axis, at, zone } = bars;
   const { clientWidth: width, clientHeight: height } = canvas;
   const sharpness = devicePixelRatio;
   canvas.width = width * sharpness;
@@ -173,9 +173,9 @@ function drawBars(canvas: HTMLCanvasElement, bars: Bars): void {
   const floor = height - LABELS_PX * (height >= TWO_ROWS_FROM_PX ? 2 : 1);
   const x = (at_ms: number) => pixelOf(axis, at_ms, INSET_PX, width - 2 * INSET_PX);
 
-  pen.fillStyle = palette.basemap.graticule;
+  pen.fillStyle = BASEMAP.graticule;
   pen.fillRect(0, floor, width, 1);
-  drawOutages(pen, axis, x, floor, palette);
+  drawOutages(pen, axis, x, floor);
   for (const [i, { max_size_mm }] of frames.entries()) {
     if (max_size_mm === null) continue;
     const here = x(axis.times_ms[i]);
@@ -184,11 +184,11 @@ function drawBars(canvas: HTMLCanvasElement, bars: Bars): void {
     const tall = Math.max(2, (floor - 2) * Math.min(1, max_size_mm / FULL_MM));
     const wide = Math.min(14, Math.max(1, room - (room > 3 ? 1 : 0)));
     pen.globalAlpha = at === null || at === i ? 1 : 0.55;
-    pen.fillStyle = stepOf(max_size_mm, palette).color;
+    pen.fillStyle = stepOf(max_size_mm).color;
     pen.fillRect(here - wide / 2, floor - tall, wide, tall);
   }
   pen.globalAlpha = 1;
-  pen.fillStyle = palette.basemap.faint;
+  pen.fillStyle = BASEMAP.faint;
   if (frames.length > 0) drawHours(pen, { axis, x, floor, width, zone: localZone });
 }
 
@@ -198,7 +198,6 @@ function drawOutages(
   { outages }: Bars['axis'],
   x: (at_ms: number) => number,
   floor: number,
-  { basemap }: Palette,
 ): void {
   pen.font = '10px system-ui, sans-serif';
   pen.textAlign = 'center';
@@ -209,7 +208,7 @@ function drawOutages(
     pen.beginPath();
     pen.rect(left, 2, Math.max(1, right - left), floor - 2);
     pen.clip();
-    pen.strokeStyle = basemap.border;
+    pen.strokeStyle = BASEMAP.border;
     pen.beginPath();
     for (let from = left - floor; from < right; from += 6) {
       pen.moveTo(from, floor);
@@ -218,9 +217,9 @@ function drawOutages(
     pen.stroke();
     pen.restore();
     if (right - left < OUTAGE_LABEL_PX) continue;
-    pen.fillStyle = basemap.land;
+    pen.fillStyle = BASEMAP.land;
     pen.fillRect((left + right) / 2 - 27, floor / 2 - 8, 54, 16);
-    pen.fillStyle = basemap.faint;
+    pen.fillStyle = BASEMAP.faint;
     pen.fillText('no scans', (left + right) / 2, floor / 2);
   }
 }

@@ -3,7 +3,6 @@ import { historyPrice } from '../../../api/routes/hail-history.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { readAddress, writeAddress } from '../../../api/viewer/address.ts';
 import type { CallOptions } from '../../../api/viewer/data/service.ts';
-import type { Palette } from '../../../api/viewer/page/words.ts';
 import { measuredInWords } from '../../../api/viewer/place/measured-words.ts';
 import {
   CREDITS,
@@ -16,14 +15,7 @@ import {
   type Verified,
 } from '../../../api/viewer/place/pin-calls.ts';
 import { fellInWords, nearestStorm, verifiedInWords } from '../../../api/viewer/place/pin-words.ts';
-import { SIZE_COLORS } from '../../../schemas/palette.ts';
 
-const PALETTE: Palette = {
-  sizes: SIZE_COLORS.map((step) => ({ ...step, inches: null })),
-  reflectivity: { ours: [], classic: [] },
-  basemap: {},
-  mm_per_inch: 25.4,
-};
 const AT = { lat: 35.2, lng: -97.4 };
 const DATE = '2026-05-01';
 const NOW_MS = Date.parse('2026-05-02T00:12:00Z');
@@ -147,7 +139,7 @@ const fell = (within: Fell['within'], given: Partial<Fell> = {}): Fell => ({
 });
 
 test('hail at a place is said with its size, distance, times and radar quality', (t) => {
-  const { headline, rows, lines } = fellInWords(fell([hail(0.8), hail(0.8), hail(12, 60)]), PALETTE);
+  const { headline, rows, lines } = fellInWords(fell([hail(0.8), hail(0.8), hail(12, 60)]));
   t.is(headline, '1.9 in (48 mm)');
   t.deepEqual(rows, [
     ['Within 1 mile', '1.9 in (48 mm), 0.5 mi away, 20:02–20:31 UTC'],
@@ -179,13 +171,13 @@ for (const [title, given, headline, line] of [
   ],
 ] as const)
   test(`where nothing was detected and ${title}, the card says '${headline}'`, (t) => {
-    const words = fellInWords(fell([null, null, null], given), PALETTE);
+    const words = fellInWords(fell([null, null, null], given));
     t.is(words.headline, headline);
     t.regex(words.lines.join(), line);
   });
 
 test('hail 5 miles away is no hail within 1 mile, and is not kept silent', (t) => {
-  const { headline, rows } = fellInWords(fell([null, null, hail(8)]), PALETTE);
+  const { headline, rows } = fellInWords(fell([null, null, hail(8)]));
   t.is(headline, 'No hail within 1 mile');
   t.deepEqual(rows[0], ['Within 1 mile', 'none of 10 mm or more detected']);
   t.regex(rows[2]?.[1] ?? '', /1\.9 in \(48 mm\), 5\.0 mi away/);
@@ -202,9 +194,9 @@ test('of the storms of a day the one that came nearest is named, and none that s
     storms: [{ lat, lon: -97.4, mm }],
   });
   const frames = [frame(`${DATE}T20:00:00Z`, 35.5, 50), frame(`${DATE}T20:10:00Z`, 35.3, 40)];
-  t.is(nearestStorm(frames, AT, PALETTE), 'Nearest storm: 6.9 mi away at 20:10 UTC, 1.6 in (40 mm)');
-  t.is(nearestStorm([frame(`${DATE}T20:00:00Z`, 37, 50)], AT, PALETTE), null);
-  t.is(nearestStorm([], AT, PALETTE), null);
+  t.is(nearestStorm(frames, AT), 'Nearest storm: 6.9 mi away at 20:10 UTC, 1.6 in (40 mm)');
+  t.is(nearestStorm([frame(`${DATE}T20:00:00Z`, 37, 50)], AT), null);
+  t.is(nearestStorm([], AT), null);
 });
 
 const verified = (events: Verified['events'], share: number): Verified => ({
@@ -240,7 +232,6 @@ test('a verification is said by its strongest verdict, with size, time, confiden
       ],
       1,
     ),
-    PALETTE,
   );
   t.is(headline, 'Hit: hail fell at or near this place');
   t.is(rows[0]?.[0], '1 May 2026');
@@ -251,8 +242,8 @@ test('a verification is said by its strongest verdict, with size, time, confiden
 });
 
 test('a verification without a sign says whether radar looked', (t) => {
-  t.is(verifiedInWords(verified([], 1), PALETTE).headline, 'No sign of hail within 5 miles');
-  const part = verifiedInWords(verified([], 0.4), PALETTE);
+  t.is(verifiedInWords(verified([], 1)).headline, 'No sign of hail within 5 miles');
+  const part = verifiedInWords(verified([], 0.4));
   t.is(part.headline, 'No sign of hail within 5 miles, as far as radar looked');
   t.regex(part.lines.join(), /^1 May 2026: Radar looked only 40 %/);
 });
