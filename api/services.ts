@@ -1,77 +1,34 @@
 import pino, { type Logger } from 'pino';
 import { layout } from '../schemas/layout.ts';
-import { type Mailer, openMailer } from './accounts/mail.ts';
-import { openRecords, type Records } from './billing/records.ts';
+import { openMailer } from './accounts/mail.ts';
+import { openRecords } from './billing/records.ts';
 import type { Config, WebhookSettings } from './config.ts';
-import { type CallLimits, openCallLimits } from './http/call-limits.ts';
+import { openCallLimits } from './http/call-limits.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
-import { type Catalog, openCatalog, UnreadableVersion } from './published/catalog.ts';
-import { ANSWERS, type Engine, JOBS, openEngine } from './published/duckdb.ts';
-import { type Live, openLive } from './published/live.ts';
-import { openTerrain, type Terrain } from './published/terrain.ts';
-import { type Climatology, openClimatology } from './queries/climatology.ts';
-import { type HistoryMemory, openHistoryMemory } from './queries/history-memory.ts';
-import { openSecrets, type Secrets } from './records/secrets.ts';
-import { openQueue, type Queue } from './records/tasks.ts';
-import { openWebhookClient, type WebhookClient } from './webhooks/client.ts';
+import { openCatalog, UnreadableVersion } from './published/catalog.ts';
+import { ANSWERS, JOBS, openEngine } from './published/duckdb.ts';
+import { openLive } from './published/live.ts';
+import { openTerrain } from './published/terrain.ts';
+import { openClimatology } from './queries/climatology.ts';
+import { openHistoryMemory } from './queries/history-memory.ts';
+import { openSecrets } from './records/secrets.ts';
+import { openQueue } from './records/tasks.ts';
+import { openWebhookClient } from './webhooks/client.ts';
 
+export type OpenedServices = Awaited<ReturnType<typeof openServices>>;
 /** Everything that answers and jobs are made from; opened once at start, shared by all requests. */
-export interface Services {
-  /** Which published files answer now. */
-  readonly catalog: Catalog;
-  /** The last 30 minutes, in memory. */
-  readonly live: Live;
-  /** What terrain blocks of radar beams, in memory. */
-  readonly terrain: Terrain;
-  /** How likely hail is anywhere, in memory. */
-  readonly climatology: Climatology;
-  /** Files that history was asked about, in memory. */
-  readonly files: HistoryMemory;
-  /** Runs the queries of answers over published files. */
-  readonly engine: Engine;
-  /** Runs the statements of jobs, which may take minutes: no question waits for them. */
-  readonly jobEngine: Engine;
-  /** Businesses, keys, credits, portfolios. */
-  readonly records: Records;
-  /** Counts of calls by key, and of failed attempts. */
-  readonly limits: CallLimits;
-  /** Public address, ending in `/v1`. */
-  readonly base_url: string;
-  /** Public address of a mirror of the data root, from which map viewers load tile archives; null: from the service. */
-  readonly tiles_url: string | null;
-  /** Folder with the files of jobs. */
-  readonly files_root: string;
-  /** Work that outlives its request: deliveries, mail, reports, exports. */
-  readonly queue: Queue;
-  /** The one way out to addresses that others gave. */
-  readonly webhookClient: WebhookClient;
-  /** Encrypts the secrets that are stored. */
-  readonly secrets: Secrets;
-  readonly mailer: Mailer;
-  /** Factor of the waits between attempts of a delivery. */
-  readonly webhook_time_scale: number;
-  /** Counts what workers do. */
-  readonly meter: Meter;
-  readonly storm_day_start_hour: number;
-  /** Data clock, epoch milliseconds. */
-  readonly now: () => number;
-}
+export type Services = OpenedServices['services'];
 
 /** What the services are opened with. */
 export interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
-    Partial<Pick<Config, 'tiles_url' | 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>>,
-    Pick<Services, 'base_url'> {
+    Partial<Pick<Config, 'tiles_url' | 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>> {
+  /** Public address, ending in `/v1`. */
+  readonly base_url: string;
   /** Folder with the SQLite file of the records, their key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
   /** Counts what workers do; nothing is counted when left out. */
   readonly meter?: Meter;
-}
-
-export interface OpenedServices {
-  readonly services: Services;
-  /** Closes all of it, the last opened first. */
-  readonly close: () => Promise<void>;
 }
 
 const NO_WEBHOOK_SETTINGS: WebhookSettings = { allow_cidrs: [], ca_file: null, time_scale: 1 };
@@ -79,10 +36,10 @@ const NO_WEBHOOK_SETTINGS: WebhookSettings = { allow_cidrs: [], ca_file: null, t
 const SILENT = pino({ level: 'silent' });
 
 /**
- * Opens everything: the one composition, for the service, its tests and its benches. When something cannot be opened, what was
- * opened before is closed again. A data root that contradicts itself is no failure: its answers are refused until it is mended.
+ * Opens everything, and returns it with what closes it, the last opened first: the one composition, for the service, its tests and its
+ * benches. When something cannot be opened, what was opened before is closed again. A data root that contradicts itself is no failure: its answers are refused until it is mended.
  */
-export async function openServices(config: ServicesConfig, log: Logger = SILENT): Promise<OpenedServices> {
+export async function openServices(config: ServicesConfig, log: Logger = SILENT) {
   const { data_root, records_root = data_root, database_url, storm_day_start_hour, base_url, now } = config;
   const { master_keys = null, webhooks = NO_WEBHOOK_SETTINGS, smtp_url = null, now_is_fixed = false } = config;
   await using opened = new AsyncDisposableStack();
@@ -127,27 +84,27 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const open = opened.move();
   return {
     services: {
-      catalog,
-      live,
-      terrain,
-      climatology,
-      files,
-      engine,
-      jobEngine,
-      records,
-      limits,
-      queue,
+      /** Which published files answer now; and in memory the last 30 minutes, terrain, climatology and files of the past. */
+      ...{ catalog, live, terrain, climatology, files },
+      /** For answers, and for the statements of jobs, which may take minutes: no question waits for them. */
+      ...{ engine, jobEngine },
+      ...{ records, limits, queue, secrets },
+      /** The one way out to addresses that others gave. */
       webhookClient,
-      secrets,
       mailer: openMailer({ smtp_url, records_root }, (mail, error) =>
         log.warn({ ...mail, err: error }, 'Mail:Send:Refused'),
       ),
+      /** Factor of the waits between attempts of a delivery. */
       webhook_time_scale: webhooks.time_scale,
+      /** Counts what workers do. */
       meter: config.meter ?? NO_METER,
       base_url,
+      /** Public address of a mirror of the data root, from which map viewers load tile archives; null: from the service. */
       tiles_url: config.tiles_url ?? null,
+      /** Folder with the files of jobs. */
       files_root: records_root,
       storm_day_start_hour,
+      /** Data clock, epoch milliseconds. */
       now,
     },
     close: () => open.disposeAsync(),

@@ -24,17 +24,14 @@ export const WORKERS: readonly Worker[] = [
   { name: 'jobs', start: (services, log) => startJobs(services, log, { report: makeReport, export: makeExport }) },
 ];
 
-interface RunningWorkers {
-  /** Ends all workers; resolves when the last has ended, or after `longest_ms`. */
-  readonly stop: (longest_ms: number) => Promise<void>;
-}
+/** Time for started workers to end when a later one could not start. */
+const START_FAILED_MS = 5_000;
 
-/** Starts workers. If one cannot start, the ones before it are ended. */
-export async function startWorkers(
-  services: Services,
-  log: Logger,
-  workers: readonly Worker[] = WORKERS,
-): Promise<RunningWorkers> {
+/**
+ * Starts workers. If one cannot start, the ones before it are ended. The function that it returns ends all; it resolves when the last
+ * has ended, or after `longest_ms`.
+ */
+export async function startWorkers(services: Services, log: Logger, workers: readonly Worker[]) {
   const running: { readonly name: string; readonly end: () => Promise<void> }[] = [];
   const endOf = async ({ name, end }: (typeof running)[number], longest_ms: number) => {
     const late = new AbortController();
@@ -58,13 +55,8 @@ export async function startWorkers(
     throw error;
   }
   log.info({ workers: running.map(({ name }) => name) }, 'Workers:Start:Done');
-  return {
-    stop: async (longest_ms) => {
-      await stop(longest_ms);
-      log.info({}, 'Workers:Stop:Done');
-    },
+  return async (longest_ms: number): Promise<void> => {
+    await stop(longest_ms);
+    log.info({}, 'Workers:Stop:Done');
   };
 }
-
-/** Time for started workers to end when a later one could not start. */
-const START_FAILED_MS = 5_000;

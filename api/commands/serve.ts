@@ -110,7 +110,7 @@ export async function startServing(
     stops.push(async () => metricsServer.close());
     await listen(metricsServer, config.metrics_port, config.host, 'HAIL_METRICS_PORT');
   }
-  if (workers.length > 0) stops.push((await startWorkers(services, log, workers)).stop);
+  if (workers.length > 0) stops.push(await startWorkers(services, log, workers));
   // The last step that may fail, and printed at once: the keys are shown this once.
   say(welcome(base_url, await ensureFirstBusiness(services.records, services.now())));
   log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');

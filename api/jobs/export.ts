@@ -34,7 +34,6 @@ export async function writeExport(
   signal: AbortSignal,
   cap = EXPORT_ROW_CAPS[params.dataset],
 ): Promise<MadeFile<ExportSummary>> {
-  signal.throwIfAborted();
   const { dataset, date_start, date_end, format } = params;
   const question = { edition, first: date_start, last: date_end, region: regionOf(params) };
   const { files, rows: rowsOf } = ROWS_OF[dataset];
@@ -43,6 +42,7 @@ export async function writeExport(
   const stop = () => void engine.close();
   signal.addEventListener('abort', stop);
   try {
+    signal.throwIfAborted();
     const rows = await rowsOf(engine, question, cap);
     await engine.rows(copyStatement({ params, rows, path }), rows.parameters);
     const { row_count, truncated, data_as_of_ms, data_source } = rows;

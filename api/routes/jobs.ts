@@ -26,9 +26,16 @@ import { findPolled, pollUrl } from '../jobs/poll.ts';
 import { acceptJob, JOB_TASK } from '../jobs/rows.ts';
 import { checkRange } from '../rules/date-range.ts';
 import { readEndpoint, writeEndpoint } from '../server/endpoint.ts';
+import type { Services } from '../services.ts';
 
 const REPORT_PRICE = { operation: 'verify.report.create', credits: 100, count: 1 } as const;
 const EXPORT_PRICE = { operation: 'exports.create', credits: 40, count: 1 } as const;
+const CREATE = {
+  idempotent: true,
+  status: 202,
+  refusals: ['resource_exhausted'],
+  committed: ({ queue }: Services) => queue.wake(JOB_TASK),
+} as const;
 
 /** Description of a poll of a job called `what`. */
 const pollDescription = (what: string) =>
@@ -41,23 +48,17 @@ export const createReport = writeEndpoint({
   summary: 'Have a report of a verification made',
   description: `A PDF of what POST /v1/verify answers: verdicts, a map of the detections, the reports from the ground, the method and the verification_hash, with all fonts embedded. reference, address and prepared_for are printed on it and change nothing else. It is made in the background, from at most ${VERIFICATION_DAYS_MAX} days, and kept ${REPORT_KEPT_DAYS} days; then file and report are deleted. A report that cannot be made is refunded.`,
   scope: 'verify:write',
-  idempotent: true,
-  status: 202,
-  refusals: ['resource_exhausted'],
+  ...CREATE,
   body: ReportRequest,
   reply: ReportAccepted,
   example: CREATE_REPORT_EXAMPLE,
   price: () => REPORT_PRICE,
-  prepare: async ({ body, now_ms }) => {
-    checkRange(body, now_ms);
-    return null;
-  },
+  prepare: async ({ body, now_ms }) => checkRange(body, now_ms),
   write: async ({ body, caller, services }, writer) => {
     const id = await acceptJob(writer, services.queue, { kind: 'report', params: body, caller, price: REPORT_PRICE });
     const poll_url = pollUrl(services.base_url, REPORT, id);
     return { body: { report_id: id, status: 'pending' as const, poll_url, message: REPORT_ACCEPTED_MESSAGE } };
   },
-  committed: ({ queue }) => queue.wake(JOB_TASK),
 });
 
 export const getReport = readEndpoint({
@@ -73,12 +74,8 @@ export const getReport = readEndpoint({
   price: () => null,
   answer: async ({ params, caller: { business_id }, now_ms, services }) => {
     const wanted = { business_id, kind: 'report', id: params.reportId } as const;
-    const { job, file_url, summary, generated_at, data_as_of, ...polled } = await findPolled(
-      services,
-      REPORT,
-      wanted,
-      now_ms,
-    );
+    const found = await findPolled(services, REPORT, wanted, now_ms);
+    const { job, file_url, summary, generated_at, data_as_of, ...polled } = found;
     return {
       body: {
         report_id: job.id,
@@ -103,9 +100,7 @@ export const createExport = writeEndpoint({
   description: `Detections, swaths or reports of up to 31 storm dates as CSV, GeoJSON or Parquet, made in the background. At most ${EXPORT_ROW_CAPS.detections} detections or ${EXPORT_ROW_CAPS.reports} reports; where there are more, the latest are left out and \`truncated\` is true. A box is clipped to CONUS, and one that does not meet it gives an empty file; a range that reaches ahead ends today (UTC), with the rows up to now. The poll tells the box and the dates that were used, and in \`data_as_of\` up to when the rows go: all of them are of the same state of the published data, also when scans come in meanwhile. Kept ${EXPORT_KEPT_DAYS} days; then file and export are deleted. An export that cannot be made is refunded.`,
   scope: 'exports:write',
   feature: 'exports',
-  idempotent: true,
-  status: 202,
-  refusals: ['resource_exhausted'],
+  ...CREATE,
   body: ExportRequest,
   reply: ExportAccepted,
   example: CREATE_EXPORT_EXAMPLE,
@@ -119,7 +114,6 @@ export const createExport = writeEndpoint({
     const poll_url = pollUrl(services.base_url, EXPORT, id);
     return { body: { job_id: id, status: 'pending' as const, poll_url, message: EXPORT_ACCEPTED_MESSAGE } };
   },
-  committed: ({ queue }) => queue.wake(JOB_TASK),
 });
 
 export const getExport = readEndpoint({
@@ -135,12 +129,8 @@ export const getExport = readEndpoint({
   price: () => null,
   answer: async ({ params, caller: { business_id }, now_ms, services }) => {
     const wanted = { business_id, kind: 'export', id: params.jobId } as const;
-    const { job, file_url, summary, generated_at, data_as_of, ...polled } = await findPolled(
-      services,
-      EXPORT,
-      wanted,
-      now_ms,
-    );
+    const found = await findPolled(services, EXPORT, wanted, now_ms);
+    const { job, file_url, summary, generated_at, data_as_of, ...polled } = found;
     return {
       body: {
         job_id: job.id,

@@ -277,7 +277,7 @@ test('every worker is started with the services, and ended once', async (t) => {
       };
     },
   });
-  const { stop } = await startWorkers(services, log, [worker('jobs'), worker('alerts')]);
+  const stop = await startWorkers(services, log, [worker('jobs'), worker('alerts')]);
   await stop(LONG_MS);
   t.deepEqual(told, ['jobs starts', 'alerts starts', 'jobs ends', 'alerts ends']);
   t.deepEqual(
@@ -290,7 +290,7 @@ test('stopping waits for what is under way', async (t) => {
   const { services, log } = await open(t);
   const job = Promise.withResolvers<void>();
   let done = false;
-  const { stop } = await startWorkers(services, log, [{ name: 'jobs', start: () => () => job.promise }]);
+  const stop = await startWorkers(services, log, [{ name: 'jobs', start: () => () => job.promise }]);
   const stopped = stop(LONG_MS).then(() => done);
   await new Promise(setImmediate);
   done = true;
@@ -304,7 +304,7 @@ test('a worker that fails to end, or does not end in time, is named in the log a
   const end = async () => {
     ended = true;
   };
-  const { stop } = await startWorkers(services, log, [
+  const stop = await startWorkers(services, log, [
     { name: 'stuck', start: () => () => new Promise(() => {}) },
     { name: 'broken', start: () => () => Promise.reject(new Error('no')) },
     { name: 'sound', start: () => end },
