@@ -48,9 +48,10 @@ serve: install ## answer /v1 from the published data; the first start prints a k
 verify: install ## re-read everything that is published and say what is wrong
 	@node --disable-sigusr1 pipeline/start.js verify
 
+# One file more than processors: some wait for limits of time.
 .PHONY: test
 test: install ## run the fast tests
-	@ava 'test/*.test.ts' 'test/!(slow)/**'
+	@ava --concurrency=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) 'test/*.test.ts' 'test/!(slow)/**'
 
 .PHONY: test-records
 test-records: install ## run the tests of the records and the queue on PostgreSQL: HAIL_TEST_DATABASE_URL=postgres://…

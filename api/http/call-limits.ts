@@ -114,7 +114,8 @@ function guessedKey(keyText: string): string {
 /** Counts in memory by names that any client can choose: where there are too many, the one used longest ago is forgotten. */
 class BoundedMemory extends RateLimiterMemory {
   readonly #names = new LRUCache<string, true>({
-    max: NAMES_MAX,
+    maxSize: NAMES_MAX, // unlike `max`, it keeps no room for names that never come
+    sizeCalculation: () => 1,
     dispose: (_, name, reason) => {
       if (reason === 'evict') void this.delete(name);
     },

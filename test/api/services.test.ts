@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { verifyLedger } from '../../api/billing/verify.ts';
@@ -237,11 +236,15 @@ test.serial(
 test.serial('a command that holds the lock of the records for a moment costs no call its answer', async (t) => {
   const service = await start(t);
   const release = await lock(service);
+  let came = 0;
+  service.server.on('request', () => {
+    came += 1;
+  });
   const waiting = Promise.all([
     ...Array.from({ length: 5 }, () => service.call(COVERAGE)),
     service.call(LOCATIONS, UPLOAD),
   ]);
-  await sleep(100);
+  await until(() => came === 6);
   await release();
   for (const { status } of await waiting) t.is(status, 200);
   t.deepEqual(await rowsOf(service), [6, 1]);

@@ -12,7 +12,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import type { FeatureCollection, Point, Polygon } from 'geojson';
@@ -176,15 +175,14 @@ testJobs(
 
 /** The one task that waits, made due; how long it had still to wait, rounded to hours. */
 async function endWait({ records }: JobService): Promise<number> {
-  for (;;) {
-    const [task, ...more] = await records.reader.selectFrom('tasks').selectAll().execute();
-    const wait_h = Math.round(((task?.due_ms ?? 0) - Date.now()) / 3_600_000);
-    if (task !== undefined && more.length === 0 && wait_h > 0) {
-      await records.transaction((rows) => rows.updateTable('tasks').set({ due_ms: Date.now() }).execute());
-      return wait_h;
-    }
-    await sleep(5);
-  }
+  let wait_h = 0;
+  await until(async () => {
+    const tasks = await records.reader.selectFrom('tasks').select('due_ms').execute();
+    wait_h = Math.round(((tasks[0]?.due_ms ?? 0) - Date.now()) / 3_600_000);
+    return tasks.length === 1 && wait_h > 0;
+  });
+  await records.transaction((rows) => rows.updateTable('tasks').set({ due_ms: Date.now() }).execute());
+  return wait_h;
 }
 
 testJobs('a job waits five times as long after each failure that may pass', async (t) => {

@@ -96,6 +96,8 @@ function answering(...answers: readonly (readonly string[] | null)[]): NameResol
 
 /** Limits of wall time that a busy machine keeps, too. */
 const UNHURRIED = 6;
+/** Limits that no test waits for. */
+const HOURS = 1_000;
 
 function open(t: ExecutionContext, options: Partial<WebhookClientOptions>): WebhookClient {
   const defaults = { allow_cidrs: [], ca_file: null, time_scale: UNHURRIED, resolver: answering([]) };
@@ -341,10 +343,9 @@ test('the body after the head of a 2xx answer is not waited for', async (t) => {
   const receiver = await startReceiver(t);
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   receiver.answer = (_, response) => response.on('close', close).writeHead(202).flushHeaders();
-  const attempt = await post(openTo(t, receiver), receiver.url);
+  const attempt = await post(openTo(t, receiver, { time_scale: HOURS }), receiver.url);
   t.like(attempt, { status_code: 202, error_class: null, answer: '' });
   await closed;
-  t.true(attempt.duration_ms < 15_000);
 });
 
 test('what is kept of an answer is text: no half characters, and no NUL', async (t) => {

@@ -25,6 +25,7 @@ import { layout } from '../../../schemas/layout.ts';
 import { type GroundReport, groundReports, type Watch, watches } from '../../../schemas/tables/feeds.ts';
 import { alertFeature, alertFile } from '../../support/data/alert.ts';
 import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
+import { until } from '../../support/until.ts';
 
 const NOW = Date.parse('2026-05-01T23:00:00Z');
 const LIST =
@@ -66,16 +67,12 @@ async function rig(t: ExecutionContext, names: readonly string[], server: WebSer
     await root.close();
     rmSync(path, { recursive: true });
   });
-  const until: Rig['until'] = async (holds) => {
-    const end = performance.now() + 60_000;
-    while (performance.now() < end) {
+  const workedOff: Rig['until'] = (holds) =>
+    until(async () => {
       await schedule.workOff(root);
-      if (await holds()) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    t.fail(`not so after a minute: ${JSON.stringify([...(await readFeedStates(path)).values()])}`);
-  };
-  return { root, schedule, server, until };
+      return await holds();
+    });
+  return { root, schedule, server, until: workedOff };
 }
 
 async function stateOf({ root }: Rig, name: string) {
@@ -328,16 +325,11 @@ test('files are ingested with the next call when the disk took no more', async (
     if (refuses) throw new DiskRefusal('publish', 'x', new Error('full'));
   };
   const root: Root = { ...at.root, check };
-  const end = performance.now() + 60_000;
-  let error: unknown = null;
-  while (error === null && performance.now() < end) {
-    error = await at.schedule.workOff(root).then(
-      () => null,
-      (failure: unknown) => failure,
-    );
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  t.true(error instanceof DiskRefusal);
+  const isFull = (error: unknown) => {
+    if (!(error instanceof DiskRefusal)) throw error;
+    return true;
+  };
+  await until(() => at.schedule.workOff(root).then(() => false, isFull));
   refuses = false;
   await at.schedule.workOff(root);
   t.is((await stateOf(at, 'warnings'))?.last_success_at, '2026-05-01T23:00:00Z');
