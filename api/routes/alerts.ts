@@ -119,6 +119,7 @@ export const updateAlert = writeEndpoint({
     'Changes the fields that are sent. An open alert that the subscription would not raise any more is closed, and nobody is told; nothing is raised or kept for a subscription that is paused.',
   params: Id,
   body: SubscriptionUpdate,
+  resource: SubscriptionDetail,
   reply: SubscriptionResource,
   example: { body: { min_size_mm: 38, status: 'active' }, reply: { ...SUBSCRIPTION_EXAMPLE, min_size_mm: 38 } },
   price: flatPrice('alerts.update', 2),

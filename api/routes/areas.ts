@@ -135,6 +135,7 @@ export const updateArea = writeEndpoint({
     'Replaces name, geometry of a polygon, or point of a point area, where nobody changed the area since the version that is expected. Its kind never changes. A larger geometry takes the difference of the square miles of the plan.',
   params: AREA_ID,
   body: AreaChange,
+  resource: MonitoredArea,
   reply: MonitoredArea,
   refusals: ['version_conflict'],
   example: UPDATE_AREA_EXAMPLE,

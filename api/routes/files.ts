@@ -59,8 +59,6 @@ function contentOf({ id, bytes, sha256, media_type, file_name, data_source }: Jo
     headers: {
       'Cache-Control': 'private, no-store',
       'Content-Disposition': `attachment; filename="${file_name}"`,
-      'Access-Control-Expose-Headers':
-        'ETag, Content-Range, Content-Length, Content-Disposition, Accept-Ranges, X-Data-Source, X-Request-Id',
       ...(data_source === null ? {} : { 'X-Data-Source': data_source }),
     },
   };

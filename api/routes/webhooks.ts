@@ -127,6 +127,7 @@ export const updateWebhook = writeEndpoint({
     'Changes what is sent. Setting the status to active resets the count of failures in a row; pausing drops what is being retried, and nothing is sent to a webhook that is not active.',
   params: Id,
   body: WebhookUpdate,
+  resource: Webhook,
   reply: WebhookUpdated,
   example: { body: { status: 'paused' }, reply: { success: true, updated: ['status'] } },
   price: flatPrice('webhooks.update', 2),

@@ -23,7 +23,7 @@ export interface Telemetry {
 const LONGEST_LOGGED = 200;
 const METER_RETRY = { 'Retry-After': '5' };
 const EXPOSED =
-  'ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Idempotent-Replay, X-Request-Id, X-Data-Source, X-Required-Scope, X-Credits-Charged';
+  'ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Idempotent-Replay, X-Request-Id, X-Data-Source, X-Required-Scope, X-Credits-Charged, Allow, Accept-Ranges, Content-Disposition, Content-Length, Content-Range';
 
 /**
  * Makes every answer whole: a failure becomes one here, and each gets request id, charge, rate and common headers, of which a route may

@@ -87,6 +87,8 @@ interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends
   readonly params: P;
   readonly query: Q;
   readonly body: B;
+  /** What GET returns of a resource that is changed: its other fields are ignored in a body, so that an answer may be sent back. */
+  readonly resource: z.ZodObject | null;
   /** Largest request body, bytes. */
   readonly body_limit_bytes: number;
   readonly reply: R;
@@ -203,6 +205,7 @@ const DEFAULTS = {
   params: null,
   query: null,
   body: null,
+  resource: null,
   variant: 'current',
   feature: null,
   test_key: false,

@@ -10,6 +10,9 @@ import { CURRENT_VARIANT, type Middleware, type State, type Variant } from './st
 export const HEADERS_BYTES = 16_384;
 export const LONGEST_TARGET = 8192;
 const MOST_HEADERS = 64;
+/** Escapes of ASCII characters in a path, and the characters that need none. */
+const ESCAPED = /%[2-7][0-9a-f]/gi;
+const UNRESERVED = /[A-Za-z0-9._~-]/;
 
 /** What a request is known by from its first moment: id, path, address, data clock. */
 export function createContext(now: () => number, trusted: BlockList | null, others: readonly Variant[]): Middleware {
@@ -31,13 +34,16 @@ export function createContext(now: () => number, trusted: BlockList | null, othe
 }
 
 /**
- * Path and query of a request target, undecoded, without scheme and host. One slash at the end is removed and nothing else: "A
- * trailing slash is the same route; `//` and dot segments: 404".
+ * Path and query of a request target, without scheme and host. Of escapes those are decoded that need not have been (RFC 3986, 6.2.2.2),
+ * and one slash at the end is removed: "A trailing slash is the same route; `//` and dot segments: 404".
  */
 function readTarget(target: string): Pick<State, 'path' | 'search'> {
   const local = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   const mark = local.indexOf('?');
-  const path = mark === -1 ? local : local.slice(0, mark);
+  const path = (mark === -1 ? local : local.slice(0, mark)).replace(ESCAPED, (text) => {
+    const character = decodeURIComponent(text);
+    return UNRESERVED.test(character) ? character : text;
+  });
   const is_slashed = path.length > 1 && path.endsWith('/') && !path.endsWith('//');
   return { path: is_slashed ? path.slice(0, -1) : path, search: mark === -1 ? '' : local.slice(mark + 1) };
 }

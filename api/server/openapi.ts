@@ -80,11 +80,27 @@ const ERROR_HEADERS: Readonly<Record<string, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   403: ['X-Required-Scope'],
   405: ['Allow'],
-  416: ['Content-Range'],
+  416: ['Content-Range', 'ETag'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };
 export const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
+
+/** What the endpoints of a group are for. */
+const TAGS: Readonly<Record<string, string>> = {
+  Account: 'Credits, limits and health of the service.',
+  Alerts: 'Circles whose hail raises alerts.',
+  'Bulk export': 'Tables of hail as files.',
+  Files: 'Tile archives and finished files, in parts where they are asked for so.',
+  'Hail detection': 'Hail now, before, and to come at a point or in a region.',
+  'Monitored areas': 'Polygons and points whose hail raises alerts.',
+  'Outlooks and warnings': 'What the Storm Prediction Center and the National Weather Service say.',
+  Portfolio: 'Locations of a business, and the hail that came near them.',
+  'Radar tiles': 'Addresses of the tile archives of scans and days.',
+  Storms: 'Live storms with their tracks.',
+  Verification: 'Whether hail fell at a place in a range of dates, as data and as a report.',
+  Webhooks: 'Where signed events are sent, and how it went.',
+};
 
 const INTRODUCTION = `Hail intelligence for the contiguous United States, answered straight from published radar files.
 
@@ -142,7 +158,7 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
     const type = INTEGER_HEADERS.test(name) ? ('integer' as const) : ('string' as const);
     return [name, { description, schema: { type } }] as const;
   });
-  return createDocument(
+  const document = createDocument(
     {
       openapi: '3.1.0',
       info: {
@@ -153,7 +169,7 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
       },
       servers: [{ url: base_url.replace(/\/v1$/, '') }],
       security: [{ key: [] }],
-      tags: [...tags].map((name) => ({ name })),
+      tags: [...tags].map((name) => ({ name, description: TAGS[name] as string })),
       paths: paths as ZodOpenApiPathsObject,
       webhooks: describedWebhooks(variant.events),
       components: {
@@ -164,10 +180,19 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
     {
       override: ({ jsonSchema, io, path }) => {
         publishSchema(jsonSchema, io);
+        // A client takes answers with fields that are new, and makes no request with a field that is refused.
+        if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+        if (io === 'input' && variant === CURRENT && jsonSchema.properties !== undefined)
+          jsonSchema.additionalProperties ??= false;
         if (path.length > 0) renameDefaults(jsonSchema.properties); // the root holds the parameters of every operation
       },
     },
   );
+  // Beside a reference, where zod leaves it, the keyword refuses every member.
+  return JSON.parse(JSON.stringify(document), (_, value) => {
+    if (value?.$ref !== undefined) delete value.additionalProperties;
+    return value;
+  }) as typeof document;
 }
 
 /** References to the headers of every answer and to `more`. */

@@ -65,8 +65,9 @@ type Validate = (captures: readonly string[] | undefined, query: QueryText, body
  * Validation of the calls of an endpoint; throws `invalid_parameter` or `bad_request` with the first fault. A name that the endpoint
  * does not know comes first: what it was meant to change would silently stay as it is. The earlier variant ignores such names.
  */
-export function validator({ path, variant, params, query, body }: Endpoint): Validate {
+export function validator({ path, variant, params, query, body, resource }: Endpoint): Validate {
   const names = paramNames(path);
+  const own = Object.keys(resource?.shape ?? {});
   const known = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
   return (captures = [], asked, sent) => {
     if (variant === 'current') {
@@ -75,9 +76,12 @@ export function validator({ path, variant, params, query, body }: Endpoint): Val
         throw invalid(
           `${shown(parameter.path[0] ?? '') || "''"} is not a parameter of this endpoint${meantName(parameter)}`,
         );
-      const field = body === null || sent === null ? null : unknownMember(body, sent);
+      const field = body === null || sent === null ? null : unknownMember(body, sent, own);
       if (field !== null)
-        throw invalid(`${shown(pointerOf(field.path))}: is not a field of this request${meantName(field)}`);
+        throw new ApiError(
+          'bad_request',
+          `${shown(pointerOf(field.path))}: is not a field of this request${meantName(field)}`,
+        );
     }
     const named = () => Object.fromEntries(names.map((name, at) => [name, captures[at]]));
     return {
@@ -172,17 +176,24 @@ interface UnknownName {
   readonly known: readonly string[];
 }
 
-/** First name of an object that is not among the known ones; null: all are known. */
-export function unknownName(given: object, known: readonly string[]): UnknownName | null {
-  const unknown = Object.keys(given).find((name) => !name.startsWith(IGNORED) && !known.includes(name));
+/** First name of an object that is neither known nor ignored; null: there is none. */
+export function unknownName(
+  given: object,
+  known: readonly string[],
+  ignored: readonly string[] = [],
+): UnknownName | null {
+  const unknown = Object.keys(given).find(
+    (name) => !name.startsWith(IGNORED) && !known.includes(name) && !ignored.includes(name),
+  );
   return unknown === undefined ? null : { path: [unknown], known };
 }
 
 /**
- * First name at any depth of a body that its schema does not know; null: all are known. Where a schema takes any value, as for a
+ * First name at any depth of a body that its schema does not know; null: all are known. Those in `ignored` are passed over at the top.
+ * Where a schema takes any value, as for a
  * GeoJSON geometry, every name is known. A value of another type than the schema's is left to the schema.
  */
-function unknownMember(schema: z.core.$ZodType, value: unknown): UnknownName | null {
+function unknownMember(schema: z.core.$ZodType, value: unknown, ignored: readonly string[] = []): UnknownName | null {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unknownMember(schema.unwrap(), value);
   if (schema instanceof z.ZodPipe) return unknownMember(schema.in, value);
@@ -195,7 +206,7 @@ function unknownMember(schema: z.core.$ZodType, value: unknown): UnknownName | n
   const isList = Array.isArray(value);
   const shape = schema instanceof z.ZodObject && !isList ? schema.shape : null;
   const element = schema instanceof z.ZodArray && isList ? schema.element : null;
-  const here = shape === null ? null : unknownName(value, Object.keys(shape));
+  const here = shape === null ? null : unknownName(value, Object.keys(shape), ignored);
   if (here !== null) return here;
   if (shape === null && element === null) return null;
   for (const [name, member] of Object.entries(value)) {

@@ -111,7 +111,7 @@ export const AreaChange = z
     expected_version: z.int().meta({ description: 'Version that the change is made to.' }),
     name: name().optional(),
     geometry: geometry().optional(),
-    point: AreaPoint.optional(),
+    point: AreaPoint.nullish().transform((point) => point ?? undefined),
   })
   .refine(({ name, geometry, point }) => [name, geometry, point].some((value) => value !== undefined), {
     error: 'nothing to change, expected name, geometry or point',

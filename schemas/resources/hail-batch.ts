@@ -10,7 +10,10 @@ export const BatchLocation = wire.resource('BatchLocation', {
   lat: z.number().min(-90).max(90).meta({ description: 'Latitude.', unit: 'deg' }),
   lon: z.number().min(-180).max(180).meta({ description: 'Longitude.', unit: 'deg' }),
   radius_km: z.number().gt(0).max(150).nullish().meta({ description: 'Search radius; 50 when absent.', unit: 'km' }),
-  id: z.string().nullish().meta({ description: 'Echoed back, for correlation; need not be unique.' }),
+  id: z
+    .union([z.string(), z.number()])
+    .nullish()
+    .meta({ description: 'Echoed back as sent, for correlation; need not be unique.' }),
 });
 export const HailBatchRequest = wire.resource('HailBatchRequest', {
   locations: z.array(BatchLocation).min(1).max(BATCH_MAX).meta({ description: 'Places to look at, 1 to 50.' }),
@@ -19,7 +22,7 @@ export type HailBatchRequest = z.infer<typeof HailBatchRequest>;
 
 /** One location of a batch; the fields from max_size_mm on are present only when it is active. */
 export const BatchResult = wire.resource('BatchResult', {
-  id: z.string().nullable().meta({ description: 'The id given; null when none was.' }),
+  id: z.union([z.string(), z.number()]).nullable().meta({ description: 'The id given; null when none was.' }),
   lat: wire.lat(),
   lon: wire.lon(),
   active: wire.active('a cell'),

@@ -41,9 +41,9 @@ test('the limits of radius and size are taken, and null is absent', async (t) =>
 });
 
 test('a subscription with a missing, foreign or bad field is refused, and nothing is made or charged', async (t) => {
-  for (const [change, pointer, error = 'bad_request'] of [
+  for (const [change, pointer] of [
     [{ lat: undefined }, '/lat:'],
-    [{ lon: undefined, lng: -97 }, '/lng:', 'invalid_parameter'],
+    [{ lon: undefined, lng: -97 }, '/lng:'],
     [{ lat: 90.1 }, '/lat:'],
     [{ lat: '35' }, '/lat:'],
     [{ webhook_url: undefined }, '/webhook_url:'],
@@ -56,7 +56,7 @@ test('a subscription with a missing, foreign or bad field is refused, and nothin
     [{ name: 7 }, '/name:'],
   ] as const) {
     const answer = await answerOf(t.context, SUBSCRIBE, sending('POST', { ...CIRCLE, ...change }));
-    t.like(answer, { status: 400, body: { error } });
+    t.like(answer, { status: 400, body: { error: 'bad_request' } });
     t.true(String(answer.body.message).startsWith(pointer), String(answer.body.message));
   }
   t.is(await creditsUsed(t.context), 0);
@@ -227,20 +227,24 @@ test("another business's subscription is not found, like one that never was", as
   t.is(messages[0], messages[1]);
 });
 
-test('only the fields that are sent change, and what is not the caller’s to change stays', async (t) => {
+test('only the fields that are sent change, and what is not the caller’s to change is ignored', async (t) => {
   const id = await subscribe(t.context, { name: 'Depot' });
   const before = (await answerOf(t.context, `${ALERTS}/${id}`)).body;
-  for (const fixed of [{ trigger_count: 7 }, { last_triggered_at: 'x' }, { webhook_secret: 'y' }, { lat: 1 }])
-    t.like(await answerOf(t.context, `${ALERTS}/${id}`, sending('PATCH', { radius_km: 50, ...fixed })), {
-      status: 400,
-      body: { error: 'invalid_parameter' },
-    });
-  const change = { min_mesh_mm: 38, radius_km: 40 };
-  const { status, body } = await answerOf(t.context, `${ALERTS}/${id}`, sending('PATCH', change));
-  t.is(status, 200);
   const { recent_alerts: _, ...resource } = before;
-  t.deepEqual(body, { ...resource, min_size_mm: 38, radius_km: 40 });
-  t.is(await creditsUsed(t.context), 2 + 1 + 2);
+  const fixed = { trigger_count: 7, last_triggered_at: 'x', lat: 1, created_at: null };
+  for (const change of [
+    { min_mesh_mm: 38, radius_km: 40 },
+    { ...before, ...fixed, min_size_mm: 38, radius_km: 40 },
+  ])
+    t.deepEqual(await answerOf(t.context, `${ALERTS}/${id}`, sending('PATCH', change)), {
+      status: 200,
+      body: { ...resource, min_size_mm: 38, radius_km: 40 },
+    });
+  t.like(await answerOf(t.context, `${ALERTS}/${id}`, sending('PATCH', { radius_km: 50, webhook_secret: 'y' })), {
+    status: 400,
+    body: { error: 'bad_request' },
+  });
+  t.is(await creditsUsed(t.context), 2 + 1 + 2 + 2);
 });
 
 test('pausing closes the open alert silently and drops what was to be sent; active again changes nothing of that', async (t) => {
@@ -276,8 +280,8 @@ test('a change without fields or with a bad one is refused, changes nothing and 
   const id = await subscribe(t.context);
   const before = await answerOf(t.context, `${ALERTS}/${id}`);
   const used = await creditsUsed(t.context);
-  for (const [change, pointer, error = 'bad_request'] of [
-    [{ colour: 'red' }, '/colour:', 'invalid_parameter'],
+  for (const [change, pointer] of [
+    [{ colour: 'red' }, '/colour:'],
     [{ _colour: 'red' }, 'body:'],
     [{}, 'body:'],
     [{ name: ' ' }, '/name:'],
@@ -290,7 +294,7 @@ test('a change without fields or with a bad one is refused, changes nothing and 
     [{ webhook_url: 'http://hooks.example.com' }, '/webhook_url:'],
   ] as const) {
     const answer = await answerOf(t.context, `${ALERTS}/${id}`, sending('PATCH', change));
-    t.like(answer, { status: 400, body: { error } });
+    t.like(answer, { status: 400, body: { error: 'bad_request' } });
     t.true(String(answer.body.message).startsWith(pointer), String(answer.body.message));
   }
   t.is(await creditsUsed(t.context), used);

@@ -293,11 +293,11 @@ test.serial('POST /v1/hail/current/batch answers each location as GET /v1/hail/c
 test.serial(
   'POST /v1/hail/current/batch echoes ids byte for byte, keeps the order and allows duplicates',
   async (t) => {
-    const ids = ['ü 🌩 "x"', '', 'same', 'same', null, undefined];
+    const ids = ['ü 🌩 "x"', '', 'same', 'same', 17, -0.5, null, undefined];
     const { results } = await askBatch(ids.map((id) => ({ lat: 35, lon: -97, id })));
     t.deepEqual(
       results.map(({ id }) => id),
-      ['ü 🌩 "x"', '', 'same', 'same', null, null],
+      ['ü 🌩 "x"', '', 'same', 'same', 17, -0.5, null, null],
     );
   },
 );
@@ -370,7 +370,7 @@ for (const [what, body, pointer] of [
   ['with a longitude as text', { locations: at({ lon: '-97' }) }, '/locations/0/lon'],
   ['with a radius of 0', { locations: at({ radius_km: 0 }) }, '/locations/0/radius_km'],
   ['with a radius of 151', { locations: at({ radius_km: 151 }) }, '/locations/0/radius_km'],
-  ['with a number as id', { locations: at({ id: 7 }) }, '/locations/0/id'],
+  ['with true as id', { locations: at({ id: true }) }, '/locations/0/id'],
 ] as const)
   for (const query of ['', '?estimate=true'])
     test.serial(`POST /v1/hail/current/batch${query} ${what} is 400 bad_request at ${pointer}, and free`, async (t) => {

@@ -229,13 +229,19 @@ test('no schema has members that JSON Schema does not know: a unit is an extensi
   );
 });
 
+/** Places of schemas of request bodies. */
+const BODIES =
+  /\/requestBody\/|^#\/components\/schemas\/(HailBatchRequest|BatchLocation|NewArea|AreaChange|(Export|Report|Verification)Request(?!Output)|Subscription(Creation|Update)|Webhook(Creation|Update|Test)\b|Portfolio(Upload|Deletion)\b|UploadedRow)/;
+
+test('an answer may have fields that are new, a body may not', (t) => {
+  for (const [place, schema] of schemasIn(described))
+    if ('properties' in schema && !/^#\/webhooks\/|\/geometry$/.test(place))
+      t.is(schema.additionalProperties, BODIES.test(place) ? false : undefined, place);
+});
+
 test('words of questions are closed, those of answers are open', (t) => {
   const answers = [...schemasIn(described)].filter(
-    ([place]) =>
-      place.includes('/responses/') ||
-      /^#\/components\/schemas\/(?!HailBatchRequest|BatchLocation|NewArea|AreaChange|ExportRequest|Subscription(Creation|Update)|Webhook(Creation|Update|Test)\b|Portfolio(Upload|Deletion)$)/.test(
-        place,
-      ),
+    ([place]) => /\/responses\/|^#\/components\/schemas\//.test(place) && !BODIES.test(place),
   );
   t.deepEqual(
     answers.filter(([, schema]) => 'enum' in schema).map(([place]) => place),

@@ -320,7 +320,6 @@ for (const path of [
   '/tiles/daily/2026-05-01.PMTILES',
   '/tiles/Daily/2026-05-01.pmtiles',
   '/tiles/daily//2026-05-01.pmtiles',
-  '/tiles/daily/%32026-05-01.pmtiles',
   '/tiles/daily/../../current.json',
   '/tiles/daily/..%2f..%2fcurrent.json',
   '/tiles/daily/%2e%2e/%2e%2e/current.json',

@@ -206,12 +206,12 @@ test.serial('data_as_of of a verification that finds nothing tells how new what 
     t.like(await ask(about(quiet)), { events: [], data_as_of });
 });
 
-for (const [change, message, code = 'bad_request'] of [
+for (const [change, message] of [
   [{ lat: null }, /^\/lat: expected number, received null$/],
   [{ lat: 91 }, /^\/lat: /],
   [{ lat: '35.2' }, /^\/lat: /],
   [{ lat: -97.4, lon: 35.2 }, /^\/lat: .*lat and lon look swapped/],
-  [{ lon: undefined, lng: -97 }, /^\/lng: is not a field of this request \(use lon\)$/, 'invalid_parameter'],
+  [{ lon: undefined, lng: -97 }, /^\/lng: is not a field of this request \(use lon\)$/],
   [{ date_start: null }, /^\/date_start: expected string, received null$/],
   [{ date_start: '2026-02-29' }, /^\/date_start: is no date of the calendar/],
   [{ date_end: '2026-05-02T00:00:00Z' }, /^\/date_end: is no date of the calendar/],
@@ -225,7 +225,7 @@ for (const [change, message, code = 'bad_request'] of [
   [{ date_end: '2026-05-04' }, /^\/date_end: is 2026-05-04, expected at most tomorrow, 2026-05-03 UTC/],
 ] as const)
   test.serial(
-    `POST /v1/verify with ${JSON.stringify(change)} ${message === undefined ? 'is answered' : `is 400 ${code} and free`}`,
+    `POST /v1/verify with ${JSON.stringify(change)} ${message === undefined ? 'is answered' : 'is 400 bad_request and free'}`,
     async (t) => {
       const before = await creditsUsed(service);
       const response = await send(about(change));
@@ -233,7 +233,7 @@ for (const [change, message, code = 'bad_request'] of [
       t.is(response.status, message === undefined ? 200 : 400);
       t.is((await creditsUsed(service)) - before, message === undefined ? 50 : 0);
       if (message === undefined) return;
-      t.is(body.error, code);
+      t.is(body.error, 'bad_request');
       t.regex(body.message ?? '', message);
     },
   );
@@ -584,7 +584,8 @@ testJobs('a range gets its part, one behind the end 416, one of another content 
   t.is(part.headers.get('Content-Range'), `bytes 4-7/${CONTENT.length}`);
   t.is(await statusOf(t.context, target, { headers: { Range: 'bytes=4-7', 'If-Range': `"${SHA256}"` } }), 206);
   t.is(await statusOf(t.context, target, { headers: { Range: 'bytes=4-7', 'If-Range': '"other"' } }), 200);
-  t.is(await statusOf(t.context, target, { headers: { Range: `bytes=${CONTENT.length}-` } }), 416);
+  const behind = await askFiles(t.context, target, { headers: { Range: `bytes=${CONTENT.length}-` } });
+  t.deepEqual([behind.status, behind.headers.get('ETag')], [416, `"${SHA256}"`]);
   t.is(await statusOf(t.context, target, { headers: { 'If-Match': '"other"' } }), 412);
   t.is(await statusOf(t.context, target, { headers: { 'If-None-Match': `"${SHA256}"` } }), 304);
 });

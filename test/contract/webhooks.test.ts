@@ -143,22 +143,25 @@ test('changes the fields that are sent, and names them even where they are equal
     body: { success: true, updated: ['url', 'events', 'status'] },
   });
   t.like(await answerOf(t.context, path), { body: { url: RECEIVER, events: ['alert.resolved'], status: 'active' } });
+  const { body: whole } = await answerOf(t.context, path);
+  t.is((await answerOf(t.context, path, sending('PUT', { ...whole, success_count: 99 }))).status, 200);
+  t.deepEqual((await answerOf(t.context, path)).body, whole);
   t.deepEqual((await answerOf(t.context, path, sending('PUT', { status: 'paused' }))).body.updated, ['status']);
   t.like(await answerOf(t.context, path), { body: { events: ['alert.resolved'], status: 'paused' } });
 });
 
 test('a change without fields or with a bad one is refused, and changes nothing', async (t) => {
   const { webhook_id } = await makeWebhook(t.context);
-  for (const [change, error = 'bad_request'] of [
-    [{ name: 'x' }, 'invalid_parameter'],
-    [{}],
-    [{ url: 'http://hooks.example.com' }],
-    [{ events: [] }],
-    [{ status: 'cancelled' }],
-    [{ status: null }],
-  ] as const) {
+  for (const change of [
+    { name: 'x' },
+    {},
+    { url: 'http://hooks.example.com' },
+    { events: [] },
+    { status: 'cancelled' },
+    { status: null },
+  ]) {
     const answer = await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`, sending('PUT', change));
-    t.like(answer, { status: 400, body: { error } });
+    t.like(answer, { status: 400, body: { error: 'bad_request' } });
   }
   t.like(await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`), { body: { url: RECEIVER, status: 'active' } });
 });

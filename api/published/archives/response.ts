@@ -36,7 +36,7 @@ export async function serveFile(
 
   // Another tag in If-Range, or a date, means that the client has parts of another version; HEAD ignores ranges.
   const is_part = !is_known && method === 'GET' && (headers['if-range']?.toString() ?? etag).trim() === etag;
-  const range = is_part ? rangeOf(headers.range ?? '', size) : null;
+  const range = is_part ? rangeOf(headers.range ?? '', size, etag) : null;
   const { first, last } = range ?? { first: 0, last: size - 1 };
   const content = is_known || method === 'HEAD' || size === 0 ? null : await open({ first, last });
   ctx.status = is_known ? 304 : range === null ? 200 : 206;
@@ -53,7 +53,7 @@ export async function serveFile(
  * The range of a header, `first-last`, `first-` or `-length`, within a file. Null for several ranges and for any other text: those
  * get the whole file, which RFC 9110 section 14.2 leaves to the server. Throws range_not_satisfiable behind the end.
  */
-function rangeOf(header: string, size: number): FileRange | null {
+function rangeOf(header: string, size: number, etag: string): FileRange | null {
   const [, from = '', to = ''] = /^\s*bytes\s*=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? [];
   if (from === '' && to === '') return null;
   const first = from === '' ? Math.max(0, size - Number(to)) : Number(from);
@@ -62,6 +62,7 @@ function rangeOf(header: string, size: number): FileRange | null {
   if (first >= size)
     throw new ApiError('range_not_satisfiable', `Range begins behind the end of ${size} bytes`, {
       'Content-Range': `bytes */${size}`,
+      ETag: etag,
     });
   return { first, last: Math.min(last, size - 1) };
 }

@@ -61,8 +61,6 @@ export async function archiveAt(
   const file = layer === undefined ? dailyArchive(manifest) : manifest?.files.find(isAsked);
   if (manifest === null || file === undefined || file === null) return null;
   const headers = {
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Expose-Headers': 'ETag, Content-Range, Content-Length, Accept-Ranges, X-Data-Source, X-Request-Id',
     'Cache-Control': layer === undefined ? DAILY_CACHE_CONTROL : SCAN_CACHE_CONTROL,
     'X-Data-Source': manifest.source,
     // Public: shared caches may keep one copy for all clients.

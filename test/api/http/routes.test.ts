@@ -58,7 +58,7 @@ test('finds literal paths and paths with parameters', async (t) => {
 test('the absolute form and one trailing slash lead to the same route', async (t) => {
   for (const path of [
     ...['http://anybody/v1/storms', 'HTTP://anybody/v1/storms/', 'http://[::1/v1/storms'],
-    ...['/v1/storms/', '/v1/storms/?_x'],
+    ...['/v1/storms/', '/v1/storms/?_x', '/v1/st%6Frms', '/%761/%73torms'],
   ])
     t.deepEqual(await found(t.context, 'GET', path), ['/v1/storms', {}], path);
 });
@@ -92,7 +92,6 @@ test('there is nothing at a path that no route has as it stands', async (t) => {
     '/v1\\storms',
     '/V1/storms',
     '/v1/storms/a.b',
-    '/v1/storms/a%2db',
     '/v1/storms/a%20b',
     '/v1/storms/a%zz',
     `/v1/storms/${'a'.repeat(65)}`,

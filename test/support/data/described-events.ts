@@ -35,10 +35,10 @@ function eventsOf(variant: VariantName) {
   );
 }
 
-/** The schema without room for members that it does not name. */
-function closed(schema: Json): Json {
+/** The schema without room for members that it does not name, where it does not say otherwise. */
+export function closed(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(closed);
   if (schema === null || typeof schema !== 'object') return schema;
   const members = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
-  return 'properties' in schema ? { ...members, additionalProperties: false } : members;
+  return 'properties' in schema ? { additionalProperties: false, ...members } : members;
 }

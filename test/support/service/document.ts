@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { closed } from '../data/described-events.ts';
 
 const Schema = z.record(z.string(), z.unknown());
 const Content = z.record(z.string(), z.object({ schema: Schema, example: z.unknown().optional() }));
@@ -84,7 +85,8 @@ export function operationsOf({ paths }: ApiDescription): DescribedOperation[] {
 /** A JSON schema of the description as something that checks, its references resolved. */
 function checkerOf({ components }: ApiDescription, schema: JsonSchema): z.ZodType {
   const whole = JSON.stringify({ ...schema, $defs: components.schemas });
-  return z.fromJSONSchema(JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')));
+  const open = JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/'));
+  return z.fromJSONSchema(closed(open) as z.core.JSONSchema.JSONSchema);
 }
 
 /** A request as it goes out. */
