@@ -52,7 +52,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
     alarm: (line) => log.error({ line }, 'Records:Store:Failed'),
   });
   opened.defer(records.close);
-  const secrets = await openSecrets(records, { records_root, master_keys, now });
+  const secrets = await openSecrets(records.store, { records_root, master_keys, now });
   const limits = await openCallLimits(database_url);
   opened.defer(limits.close);
   const queue = openQueue(records.store, {

@@ -1,4 +1,4 @@
-import type { OpenStore } from '../records/database.ts';
+import type { Store } from '../records/database.ts';
 import { createBusiness } from './businesses.ts';
 import { createKey } from './keys.ts';
 import { SELF_HOSTED } from './plans.ts';
@@ -11,7 +11,7 @@ export type FirstKeys = Readonly<Record<'live' | 'test', string>>;
  * Servers that start together make it once.
  */
 export async function ensureFirstBusiness(
-  records: Pick<OpenStore, 'transaction'>,
+  records: Pick<Store, 'transaction'>,
   now_ms: number,
 ): Promise<FirstKeys | null> {
   return await records.transaction(async (rows) => {

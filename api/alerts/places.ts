@@ -6,7 +6,7 @@ import { SIZE_BANDS } from '../../schemas/size.ts';
 import type { Store } from '../records/database.ts';
 import { allOwn } from '../records/own-rows.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
-import { anyHailOf, ownerOf } from '../rules/any-hail.ts';
+import { anyHailOf, ownerOf } from '../rules/episodes.ts';
 import { ringIn } from './areas.ts';
 
 /** Size from which hail over an area raises an alert, mm. */

@@ -73,7 +73,7 @@ async function inRecords(config: Config): Promise<readonly Finding[]> {
         const fault = job.status === 'done' ? await fileFault(data_root, job) : null;
         if (fault !== null) lost.push(`the file of ${job.id} ${fault}`);
       }
-      const key = await masterKeyFault(records, { records_root: data_root, master_keys });
+      const key = await masterKeyFault(store, { records_root: data_root, master_keys });
       return [
         database,
         listed('ledger', ledger.faults.length === 0 ? [] : [ledgerText], ledgerText),

@@ -102,7 +102,7 @@ async function secretsOfRecords(config: Config): Promise<readonly string[]> {
   const location = recordsLocation(data_root, database_url);
   if ('path' in location && !existsSync(location.path)) return [];
   return await withRecords(config, async (records) => {
-    const secrets = await openSecrets(records, { records_root: data_root, master_keys, now });
+    const secrets = await openSecrets(records.store, { records_root: data_root, master_keys, now });
     return await storedSecrets(records.reader, secrets);
   });
 }

@@ -7,9 +7,9 @@ import { recordAct } from '../records/audit.ts';
 import type { Database } from '../records/schema.ts';
 import { openSecrets } from '../records/secrets.ts';
 import { openQueue } from '../records/tasks.ts';
+import { withoutQuery } from '../webhooks/attempts.ts';
 import { findReceiver, listReceivers, type Receiver, setReceiverStatus } from '../webhooks/receivers.ts';
 import { recover } from '../webhooks/recover.ts';
-import { withoutQuery } from '../webhooks/report-failure.ts';
 import { rotateSecret, SECRETS_MAX } from '../webhooks/signing-secrets.ts';
 import { businessNamed, CommandError, type Desk, duration, group, onRecords, parseInstant } from './cli.ts';
 import { listenCommand } from './webhook-listen.ts';
@@ -60,7 +60,7 @@ export function webhookCommand(config: () => Config): Command {
         ),
       run: async (desk, { grace }: { readonly grace: number }, id) => {
         const { data_root, master_keys, now } = desk.settings;
-        const secrets = await openSecrets(desk.records, { records_root: data_root, master_keys, now });
+        const secrets = await openSecrets(desk.records.store, { records_root: data_root, master_keys, now });
         return await onReceiver(desk, id, async (rows, receiver) => {
           if (receiver.kind !== 'webhook')
             throw new CommandError(

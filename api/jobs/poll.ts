@@ -1,14 +1,17 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { z } from 'zod';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { ApiError } from '../http/errors.ts';
-import { signedUrl } from '../records/signed-url.ts';
+import type { Secrets } from '../records/secrets.ts';
 import type { Services } from '../services.ts';
 import { fileFault } from './files.ts';
 import { failJob, findOwnJob, type Job } from './rows.ts';
 
+type Signed = Pick<Job, 'id' | 'business_id'>;
+
 /** Path of the file of a job, below the public address. */
-export function filePath(id: string): string {
+function filePath(id: string): string {
   return `/files/${id}`;
 }
 
@@ -31,15 +34,17 @@ export async function findPolled<Summary>(
 ) {
   const { secrets, base_url } = services;
   const job = await presentJob(services, wanted, now_ms);
-  const { id, business_id, status, message } = job;
+  const { id, status, message } = job;
   const polled = { job, status, poll_url: pollUrl(base_url, kind, id), message };
   if (status !== 'done') return { ...polled, summary: null, generated_at: null, data_as_of: null, file_url: null };
+  const exp = String(Math.floor(now_ms / 1000) + SIGNED_URL_SECONDS);
+  const [signature] = signatures(secrets, job, exp);
   return {
     ...polled,
     summary: kind.summary.parse(JSON.parse(job.summary ?? 'null')),
     generated_at: wholeSeconds(job.finished_at),
     data_as_of: wholeSeconds(job.data_as_of),
-    file_url: signedUrl(base_url, secrets, { path: filePath(id), business_id }, now_ms, SIGNED_URL_SECONDS),
+    file_url: `${base_url}${filePath(id)}?exp=${exp}&sig=${signature}`,
   };
 }
 
@@ -54,4 +59,25 @@ async function presentJob(services: PollServices, wanted: Wanted, now_ms: number
   const lost = `its file was lost or damaged, and what it cost was given back: ask for the ${job.kind} again`;
   await records.transaction((rows) => failJob(rows, job, lost, now_ms));
   return await presentJob(services, wanted, now_ms);
+}
+
+/** The query of a signed address as it is given out, and no other way of writing it. */
+const QUERY = /^exp=(\d{1,12})&sig=([A-Za-z0-9_-]{43})$/;
+
+/** False for a query that no address has that is good now, whatever it leads to: nothing need be looked up then. */
+export function mayBeSigned(search: string, now_ms: number): boolean {
+  const [, exp] = QUERY.exec(search) ?? [];
+  return exp !== undefined && now_ms < Number(exp) * 1000;
+}
+
+/** True for the query of an address of a job's file that was given out and has not expired. `search`: without '?'. */
+export function isSigned(search: string, secrets: Secrets, job: Signed, now_ms: number): boolean {
+  const [, exp = '', sig = ''] = QUERY.exec(search) ?? [];
+  const given = Buffer.from(sig);
+  return mayBeSigned(search, now_ms) && signatures(secrets, job, exp).some((own) => timingSafeEqual(own, given));
+}
+
+/** Of a GET of the file of a job under each master key. The business is not in the address. HEAD is checked as the GET that it is the head of. */
+function signatures(secrets: Secrets, { id, business_id }: Signed, exp: string): readonly Buffer[] {
+  return secrets.signatures(['GET', filePath(id), exp, business_id].join('\n')).map((text) => Buffer.from(text));
 }

@@ -3,8 +3,15 @@ import { destination } from '../../schemas/geo/distance.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { addDays, datesThrough, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { rounded } from '../rules/rounded.ts';
-import type { EarlierForecast, EarlierHistory, EarlierRisk, EarlierStorms } from './resources.ts';
-import { damageEstimate, forecastConfidence, TRENDS_OF_YEARS } from './rules.ts';
+import {
+  damageEstimate,
+  type EarlierForecast,
+  type EarlierHistory,
+  type EarlierRisk,
+  type EarlierStorms,
+  forecastConfidence,
+  TRENDS_OF_YEARS,
+} from './resources.ts';
 
 type Point = Readonly<Record<'lat' | 'lng', number>>;
 

@@ -1,16 +1,62 @@
+import { z } from 'zod';
 import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';
+import { Health } from '../../schemas/resources/health.ts';
 import {
   EARLIER_EVENT_DATA,
   EARLIER_EVENT_TYPES,
   EARLIER_EVENTS,
   EarlierEventBody,
 } from '../../schemas/webhook-events.ts';
+import { getHealth } from '../routes/health.ts';
+import { exportUsage, getUsage } from '../routes/usage.ts';
 import type { OtherVariant } from '../server/app.ts';
+import type { Endpoint } from '../server/endpoint.ts';
 import { type DescribedVariant, EXAMPLE_REQUEST_ID } from '../server/openapi.ts';
 import { describeEvent, EXAMPLE_AT } from '../server/openapi-webhooks.ts';
 import { EARLIER_SAMPLES } from '../webhooks/event-samples.ts';
-import { EARLIER_ENDPOINTS } from './routes/index.ts';
-import { EARLIER_VARIANT } from './variant.ts';
+import { EARLIER_MOUNT, EARLIER_VARIANT, earlier } from './endpoint.ts';
+import { earlierDeleteAlert, earlierGetAlert, earlierSubscribe } from './routes/alerts.ts';
+import { earlierHailCurrent, earlierHailForecast, earlierRadarCurrent } from './routes/hail.ts';
+import { earlierHailHistory } from './routes/hail-history.ts';
+import { earlierLocationRisk } from './routes/location-risk.ts';
+import { EARLIER_WEBHOOKS } from './routes/webhooks.ts';
+
+/** GET /legacy/v1/usage/export: CSV has no envelope. */
+const earlierUsageExport: Endpoint = { ...exportUsage, variant: 'legacy', path: `${EARLIER_MOUNT}/usage/export` };
+
+/** State of the service. */
+const EarlierHealth = Health.extend({
+  api_variant: z.literal('legacy').meta({ description: 'Variant of the interface that answers.' }),
+}).meta({ id: 'EarlierHealth' });
+
+const LEGACY = { api_variant: 'legacy' as const };
+
+/** GET /legacy/v1/health */
+const earlierHealth = earlier({
+  ...getHealth,
+  reply: EarlierHealth,
+  example: { reply: { ...Object(getHealth.example?.reply), ...LEGACY } },
+  answer: async (input) => {
+    const answer = await getHealth.answer(input);
+    return { ...answer, body: { ...Object(answer.body), ...LEGACY } };
+  },
+});
+
+/** Every endpoint of the earlier variant, in the order of its documentation; any other path is 404 there. */
+export const EARLIER_ENDPOINTS: readonly Endpoint[] = [
+  earlierHailCurrent,
+  earlierHailForecast,
+  earlierHailHistory,
+  earlierLocationRisk,
+  earlierRadarCurrent,
+  earlierSubscribe,
+  earlierGetAlert,
+  earlierDeleteAlert,
+  ...EARLIER_WEBHOOKS,
+  earlier(getUsage),
+  earlierUsageExport,
+  earlierHealth,
+];
 
 const INTRODUCTION = `The earlier variant of the interface: the same answers, rules, prices and limits as the current one, in another shape.
 Longitudes are called \`lng\`. A success is \`{data, meta {request_id, timestamp}}\`, an error \`{error {code, message}, meta}\`.

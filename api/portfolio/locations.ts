@@ -4,8 +4,7 @@ import type { AcceptedRow, PortfolioUploaded, RejectedRow } from '../../schemas/
 import { instant } from '../../schemas/time.ts';
 import { yieldToEventLoop } from '../http/event-loop.ts';
 import type { Writer } from '../records/database.ts';
-import { countOwn, type OwnList, rememberDeleted } from '../records/own-rows.ts';
-import { forgetScores } from '../records/risk-scores.ts';
+import { countOwn, forgetScores, type OwnList, rememberDeleted } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
 import type { LocationRow } from './rows.ts';
 

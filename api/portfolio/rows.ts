@@ -9,7 +9,7 @@ import { decimal } from '../../schemas/units.ts';
 import { shown } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { forEachInChunks } from '../http/event-loop.ts';
-import { conusFault, hemisphereHint } from '../rules/conus-fault.ts';
+import { conusFault, hemisphereHint } from '../rules/region.ts';
 import { meantName, unknownName } from '../server/validate.ts';
 import { type CsvRow, csvRows } from './csv.ts';
 

@@ -6,7 +6,6 @@ import { type companionFields, type DayMax, detections } from '../../schemas/tab
 import type { Edition } from '../published/catalog.ts';
 import type { Engine, Queries, SqlParameter } from '../published/duckdb.ts';
 import { hailDuration } from '../rules/damage.ts';
-import { type LargestPixel, largestPerDate, type PixelQuestion } from '../rules/largest-hail.ts';
 import { pixelsAround } from '../rules/pixel-distance.ts';
 import type { PixelDay } from '../rules/verification.ts';
 import {
@@ -15,6 +14,9 @@ import {
   type DayMaxColumn,
   type DayMaxRows,
   type HistoryMemory,
+  type LargestPixel,
+  largestPerDate,
+  type PixelQuestion,
   PLACE_COLUMNS,
 } from './history-memory.ts';
 import { FILES } from './sql.ts';

@@ -5,8 +5,7 @@ import { frames, uncovered } from '../../schemas/tables/radar.ts';
 import { addDays, MS_PER_DAY, stormDateStart } from '../../schemas/time.ts';
 import type { Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
-import { lowerBound } from '../rules/lower-bound.ts';
-import { type Coverage, radarCoverageOf, type Span } from '../rules/radar-coverage.ts';
+import { type Coverage, lowerBound, radarCoverageOf, type Span } from '../rules/radar-coverage.ts';
 import { FILES } from './sql.ts';
 
 /** Scans of a storm date in order, and where they saw nothing. */

@@ -1,3 +1,7 @@
+import { PMTiles } from 'pmtiles';
+import { z } from 'zod';
+import type { Bbox } from '../../schemas/geo/position.ts';
+import type { DataRoot } from '../published/data-root.ts';
 import type { Engine } from '../published/duckdb.ts';
 import type { LiveSnapshot } from '../published/live.ts';
 import { FILES } from './sql.ts';
@@ -43,4 +47,63 @@ export async function readDetections(
   if (paths.length === 0) return { length: 0, lat: [], lon: [], size_mm: [], confidence: [], track_id: [] };
   const columns = await engine.columns<Exclude<keyof ScanDetections, 'length'>>(DETECTIONS_SQL, [paths, scan_ms]);
   return { length: columns.lat.length, ...columns } as ScanDetections;
+}
+
+const count = z.int().nonnegative();
+
+/** Blocks of a scan's grid that no radar covers, from its archive; run `[row, start, end]` is blocks start .. end - 1. */
+const UncoveredRuns = z.object({
+  north: z.number(),
+  west: z.number(),
+  step_deg: z.number().positive(),
+  rows: count,
+  cols: count,
+  runs: z.array(z.tuple([count, count, count])),
+});
+export type UncoveredRuns = z.infer<typeof UncoveredRuns>;
+const Metadata = z.looseObject({ uncovered: UncoveredRuns.optional() });
+
+/** Where one scan had coverage. */
+export interface ScanCoverage {
+  /** Covered blocks of those that a box touches, and of their neighbours; outside the grid nothing is covered. */
+  readonly blocksOver: (box: Bbox) => number;
+}
+
+/** Coverage of a scan from its archive; null when the archive has none, or is gone. Throws for a file that is no archive. */
+export async function readScanCoverage(files: Pick<DataRoot, 'part'>, path: string): Promise<ScanCoverage | null> {
+  const archive = new PMTiles({
+    getKey: () => path,
+    getBytes: async (first, length) => ({ data: Uint8Array.from(await files.part(path, first, length)).buffer }),
+  });
+  try {
+    const { uncovered } = Metadata.parse(await archive.getMetadata());
+    return uncovered === undefined ? null : scanCoverageOf(uncovered);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new Error(`${path} is no scan archive`, { cause: error });
+  }
+}
+
+/** Coverage by sums over all blocks north-west of each corner, so that any box costs the same. */
+function scanCoverageOf({ north, west, step_deg, rows, cols, runs }: UncoveredRuns): ScanCoverage {
+  const covered = new Uint8Array(rows * cols).fill(1);
+  for (const [row, start, end] of runs) covered.fill(0, row * cols + start, row * cols + Math.min(end, cols));
+  const width = cols + 1;
+  const sums = new Uint32Array((rows + 1) * width);
+  for (let row = 0; row < rows; row++)
+    for (let col = 0, line = 0; col < cols; col++) {
+      line += covered[row * cols + col];
+      sums[(row + 1) * width + col + 1] = sums[row * width + col + 1] + line;
+    }
+  const clamped = (value: number, most: number) => Math.max(0, Math.min(most, value));
+  return {
+    blocksOver: ([boxWest, boxSouth, boxEast, boxNorth]) => {
+      const top = clamped(Math.floor((north - boxNorth) / step_deg) - 1, rows);
+      const bottom = clamped(Math.floor((north - boxSouth) / step_deg) + 2, rows);
+      const left = clamped(Math.floor((boxWest - west) / step_deg) - 1, cols);
+      const right = clamped(Math.floor((boxEast - west) / step_deg) + 2, cols);
+      const at = (row: number, col: number) => sums[row * width + col] as number;
+      return at(bottom, right) - at(top, right) - at(bottom, left) + at(top, left);
+    },
+  };
 }

@@ -4,19 +4,13 @@ import { instant } from '../../schemas/time.ts';
 import type { Database } from './schema.ts';
 
 /** An act of an operator. */
-export interface Act {
+interface Act {
   /** Noun and verb, such as `key.rotate`. */
   readonly act: string;
   readonly business_id: string | null;
   /** The object of the action: an id or a name. */
   readonly subject: string;
   readonly detail?: Readonly<Record<string, unknown>>;
-}
-
-/** A line of the audit log. */
-export interface AuditLine extends Required<Act> {
-  readonly at: string;
-  readonly actor: string;
 }
 
 /** Writes a line of the audit log, in the transaction of the act. `detail` must hold no secret. */
@@ -30,7 +24,7 @@ export async function recordAct(
 }
 
 /** The audit log, oldest first; of one business, or of all with null. Outlives the business. */
-export async function auditLines(rows: Kysely<Database>, business_id: string | null): Promise<readonly AuditLine[]> {
+export async function auditLines(rows: Kysely<Database>, business_id: string | null) {
   const found = await rows
     .selectFrom('audit')
     .select(['at', 'actor', 'act', 'business_id', 'subject', 'detail'])

@@ -38,13 +38,8 @@ export interface Store {
   readonly close: () => Promise<void>;
 }
 
-/** An open database with its tables up to date. */
-export interface OpenStore extends Pick<Store, 'reader' | 'transaction'> {
-  readonly store: Store;
-}
-
 /**
- * One transaction, for the rows of a write. It must not read through `OpenStore.reader`: that sees what is committed, and on one
+ * One transaction, for the rows of a write. It must not read through `Store.reader`: that sees what is committed, and on one
  * connection would wait for itself.
  */
 export interface Writer {
@@ -100,10 +95,6 @@ export function openDatabase(location: DatabaseLocation, waits: Waits = SERVICE_
   };
 }
 
-const SAVEPOINT = CompiledQuery.raw('savepoint member');
-const ROLLBACK_TO = CompiledQuery.raw('rollback to member');
-const RELEASE = CompiledQuery.raw('release member');
-
 /** A transaction that waits for the next commit. */
 interface Member {
   /** Runs it in a savepoint; returns what its caller is answered once the commit is made. */
@@ -142,7 +133,7 @@ function grouped(writer: Kysely<Database>, execute: (query: CompiledQuery) => un
   return (work) =>
     new Promise((resolve, reject) => {
       const run = async (rows: Transaction<Database>) => {
-        execute(SAVEPOINT);
+        execute(CompiledQuery.raw('savepoint member'));
         let answer: () => void;
         try {
           const result = await work(rows);
@@ -150,13 +141,13 @@ function grouped(writer: Kysely<Database>, execute: (query: CompiledQuery) => un
         } catch (error) {
           answer = () => reject(error);
           try {
-            execute(ROLLBACK_TO);
+            execute(CompiledQuery.raw('rollback to member'));
           } catch {
             // After some faults SQLite rolls back everything by itself, the whole group.
             throw error;
           }
         }
-        execute(RELEASE);
+        execute(CompiledQuery.raw('release member'));
         return answer;
       };
       waiting.push({ run, reject });

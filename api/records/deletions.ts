@@ -14,27 +14,16 @@ import { readSetting, writeSetting } from './settings.ts';
 const NAME = 'deletion clock';
 
 /** Kinds of rows that are deleted by their age: answers and cursors of requests, reports and exports with their files, events that were sent. */
-export type DeletionKind = 'requests' | 'jobs' | 'events';
+type DeletionKind = 'requests' | 'jobs' | 'events';
 
 /** Decides which rows may be deleted by their age. */
-export interface Deletions {
-  /**
-   * Looks at the clock, and returns the instant at which things of a kind must have run out to be deleted now, epoch
-   * milliseconds; null: nothing is. `newest_scan_ms`: of the newest observed scan, where the caller knows.
-   */
-  readonly due: (kind: DeletionKind, newest_scan_ms?: number | null) => Promise<number | null>;
-  /** Marks what has run out by now, once all that was due is deleted. */
-  readonly done: (kind: DeletionKind) => Promise<void>;
-}
+export type Deletions = ReturnType<typeof openDeletions>;
 
 /** Deletes nothing: the clock is fixed, or this process must not delete. */
 export const NO_DELETIONS: Deletions = { due: async () => null, done: async () => {} };
 
 /** Deletions by the clock that the records keep. `now`: the machine's clock, epoch milliseconds. */
-export function openDeletions(
-  { forUpdate, transaction }: Pick<Store, 'forUpdate' | 'transaction'>,
-  now: () => number,
-): Deletions {
+export function openDeletions({ forUpdate, transaction }: Pick<Store, 'forUpdate' | 'transaction'>, now: () => number) {
   let looked_ms = 0; // by the monotonic clock, which begins with the process
   const change = (newest_scan_ms: number | null, step: (clock: DeletionClock) => DueForDeletion) =>
     transaction(async (rows) => {
@@ -48,8 +37,14 @@ export function openDeletions(
       return until_ms;
     });
   return {
-    due: (kind, newest_scan_ms = null) => change(newest_scan_ms, (clock) => dueForDeletion(clock, kind)),
-    done: async (kind) => {
+    /**
+     * Looks at the clock, and returns the instant at which things of a kind must have run out to be deleted now, epoch
+     * milliseconds; null: nothing is. `newest_scan_ms`: of the newest observed scan, where the caller knows.
+     */
+    due: (kind: DeletionKind, newest_scan_ms: number | null = null) =>
+      change(newest_scan_ms, (clock) => dueForDeletion(clock, kind)),
+    /** Marks what has run out by now, once all that was due is deleted. */
+    done: async (kind: DeletionKind): Promise<void> => {
       await change(null, (clock) => ({ clock: markForDeletion(clock, kind), until_ms: null }));
     },
   };

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/settings.ts';
-import type { OpenStore } from './database.ts';
+import type { Store } from './database.ts';
 import type { Database } from './schema.ts';
 import { readSetting, writeSetting } from './settings.ts';
 
@@ -18,20 +18,13 @@ export interface Secrets {
 
 /** The master key is missing, malformed, readable by other users, or not the key of the records. */
 export class MasterKeyError extends Error {
-  constructor(reason: string) {
-    super(reason);
-    this.name = 'MasterKeyError';
-  }
+  override name = 'MasterKeyError';
 }
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-const KEY_ID_BYTES = 6;
 /** Mode of a file that its owner alone reads and writes. */
 const KEY_FILE_MODE = 0o600;
-/** Purposes of the keys that are derived from the master key. */
-const LABELS = { secrets: 'hail secrets at rest', links: 'hail signed addresses', id: 'hail master key id' } as const;
-
 /** Setting with the id of the key that the records are encrypted under. */
 const KEY_SETTING = 'master key';
 
@@ -50,8 +43,11 @@ export function masterKeyPath(records_root: string): string {
 
 /** Encrypts under the first of the keys; decrypts text of any of them. */
 export function secretsUnder(keys: readonly Buffer[]): Secrets {
-  const known = keys.map((master) => ({ id: keyId(master), key: derived(master, LABELS.secrets, MASTER_KEY_BYTES) }));
-  const signing = keys.map((master) => derived(master, LABELS.links, MASTER_KEY_BYTES));
+  const known = keys.map((master) => ({
+    beginning: beginning(keyId(master)),
+    key: derived(master, 'hail secrets at rest', MASTER_KEY_BYTES),
+    signing: derived(master, 'hail signed addresses', MASTER_KEY_BYTES),
+  }));
   const [own] = known;
   if (own === undefined) throw new TypeError('there is no master key');
   return {
@@ -59,17 +55,17 @@ export function secretsUnder(keys: readonly Buffer[]): Secrets {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv('aes-256-gcm', own.key, iv);
       const hidden = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return `${beginning(own.id)}${hidden.toString('base64url')}`;
+      return `${own.beginning}${hidden.toString('base64url')}`;
     },
     decrypt: (stored) => {
-      const used = known.find(({ id }) => stored.startsWith(beginning(id)));
+      const used = known.find(({ beginning }) => stored.startsWith(beginning));
       if (used === undefined) throw new MasterKeyError('a secret is encrypted under another master key');
-      const hidden = Buffer.from(stored.slice(beginning(used.id).length), 'base64url');
+      const hidden = Buffer.from(stored.slice(used.beginning.length), 'base64url');
       const decipher = createDecipheriv('aes-256-gcm', used.key, hidden.subarray(0, IV_BYTES));
       decipher.setAuthTag(hidden.subarray(-TAG_BYTES));
       return Buffer.concat([decipher.update(hidden.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
     },
-    signatures: (text) => signing.map((key) => createHmac('sha256', key).update(text).digest('base64url')),
+    signatures: (text) => known.map(({ signing }) => createHmac('sha256', signing).update(text).digest('base64url')),
   };
 }
 
@@ -92,9 +88,9 @@ interface SecretsSettings {
  * encrypted again under the first. Throws MasterKeyError for a malformed key, a key file that other users can read, and records of
  * an unknown key.
  */
-export async function openSecrets({ store, transaction }: OpenStore, settings: SecretsSettings): Promise<Secrets> {
+export async function openSecrets({ name, transaction }: Store, settings: SecretsSettings): Promise<Secrets> {
   return await transaction(async (rows) => {
-    const keys = (await knownKeys(rows, store.name, settings)) ?? [newKey(masterKeyPath(settings.records_root))];
+    const keys = (await knownKeys(rows, name, settings)) ?? newKey(masterKeyPath(settings.records_root));
     const secrets = secretsUnder(keys);
     const [own, ...older] = keys.map(keyId);
     for (const old of older) await encryptAnew(rows, secrets, old);
@@ -105,11 +101,11 @@ export async function openSecrets({ store, transaction }: OpenStore, settings: S
 
 /** Reason why the service cannot start over these records with these keys; null: it can. Changes nothing. */
 export async function masterKeyFault(
-  { reader, store }: Pick<OpenStore, 'reader' | 'store'>,
+  { reader, name }: Store,
   settings: Omit<SecretsSettings, 'now'>,
 ): Promise<string | null> {
   try {
-    await knownKeys(reader, store.name, settings);
+    await knownKeys(reader, name, settings);
     return null;
   } catch (error) {
     if (!(error instanceof MasterKeyError)) throw error;
@@ -125,8 +121,7 @@ async function knownKeys(
 ): Promise<readonly Buffer[] | null> {
   const path = masterKeyPath(records_root);
   const before = await readSetting(rows, KEY_SETTING);
-  const inFile = master_keys === null ? keyOfFile(path) : null;
-  const keys = master_keys ?? (inFile && [inFile]);
+  const keys = master_keys ?? keysOfFile(path);
   if (before === undefined) return keys;
   if (keys === null)
     throw new MasterKeyError(
@@ -144,10 +139,10 @@ async function encryptAnew(rows: Transaction<Database>, { encrypt, decrypt }: Se
     const stored = sql.ref(column);
     const found = await sql<{ text: string }>`select distinct ${stored} as text from ${sql.table(table)}
       where ${stored} like ${`${beginning(old)}%`}`.execute(rows);
-    for (const { text } of found.rows)
-      await sql`update ${sql.table(table)} set ${stored} = ${encrypt(decrypt(text))} where ${stored} = ${text}`.execute(
-        rows,
-      );
+    for (const { text } of found.rows) {
+      const anew = sql`update ${sql.table(table)} set ${stored} = ${encrypt(decrypt(text))} where ${stored} = ${text}`;
+      await anew.execute(rows);
+    }
   }
 }
 
@@ -160,11 +155,11 @@ function derived(master: Buffer, label: string, bytes: number): Buffer {
 }
 
 function keyId(master: Buffer): string {
-  return derived(master, LABELS.id, KEY_ID_BYTES).toString('hex');
+  return derived(master, 'hail master key id', 6).toString('hex');
 }
 
-/** The key of the file; null where there is no file. */
-function keyOfFile(path: string): Buffer | null {
+/** The one key of the file; null where there is no file. */
+function keysOfFile(path: string): readonly Buffer[] | null {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return null;
   const mode = stat.mode & 0o777;
@@ -172,11 +167,11 @@ function keyOfFile(path: string): Buffer | null {
     throw new MasterKeyError(`${path} is ${mode.toString(8)}, expected ${KEY_FILE_MODE.toString(8)}`);
   const key = masterKeyBytes(readFileSync(path, 'utf8').trim());
   if (key === null) throw new MasterKeyError(`${path}: is malformed, expected 64 hexadecimal digits`);
-  return key;
+  return [key];
 }
 
 /** Makes the file atomically, and returns its key; when another process is first, its file stays. */
-function newKey(path: string): Buffer {
+function newKey(path: string): readonly Buffer[] {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const written = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
   writeFileSync(written, `${randomBytes(MASTER_KEY_BYTES).toString('hex')}\n`, { mode: KEY_FILE_MODE, flush: true });
@@ -187,5 +182,5 @@ function newKey(path: string): Buffer {
   } finally {
     rmSync(written);
   }
-  return keyOfFile(path) ?? newKey(path);
+  return keysOfFile(path) ?? newKey(path);
 }

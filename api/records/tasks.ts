@@ -47,31 +47,12 @@ export interface WorkSettings {
   readonly lease_ms: number;
 }
 
-/** Work of the handlers of a name in this process. */
-interface QueueLoad {
-  /** Tasks that may run at once. */
-  readonly slots: number;
-  readonly running: number;
-}
-
 /**
  * Tasks as rows of one table. A task runs at least once: if its handler fails or its process dies, it runs again when its lease
  * ends. So a handler must read from the records whether its work is already done.
  */
-export interface Queue {
-  /** Adds tasks in the caller's transaction: they exist once it commits. */
-  readonly add: (rows: Transaction<Database>, ...tasks: readonly NewTask[]) => Promise<void>;
-  /**
-   * Runs the tasks of a name until the returned function is called, which waits for running ones. Tenants take turns, and each gets
-   * a quarter of the slots at most. Of a tenant's tasks the longest due comes first, and retries come last.
-   */
-  readonly work: (name: string, settings: WorkSettings, handler: (task: Task) => Promise<void>) => () => Promise<void>;
-  /** Polls for due tasks now, for a caller that has just committed one. */
-  readonly wake: (name: string) => void;
-  /** Null where this process has no handler of that name. */
-  readonly load: (name: string) => QueueLoad | null;
-  readonly close: () => Promise<void>;
-}
+export type Queue = ReturnType<typeof openQueue>;
+type Handler = (task: Task) => Promise<void>;
 
 /** Callbacks for failures; the work goes on. */
 interface QueueReports {
@@ -84,10 +65,11 @@ interface QueueReports {
 type TaskStore = Pick<Store, 'kind' | 'reader' | 'transaction' | 'skipLocked'>;
 
 /** The queue of the records. Due times and leases are those of the database's clock. */
-export function openQueue(store: TaskStore, reports: QueueReports): Queue {
-  const workers = new Map<string, Worker>();
+export function openQueue(store: TaskStore, reports: QueueReports) {
+  const workers = new Map<string, ReturnType<typeof startWorker>>();
   return {
-    add: async (rows, ...tasks) => {
+    /** Adds tasks in the caller's transaction: they exist once it commits. */
+    add: async (rows: Transaction<Database>, ...tasks: readonly NewTask[]): Promise<void> => {
       const now_ms = Date.now();
       const added = tasks.map(({ name, group, tenant = group, retry, payload, due_ms = now_ms }) => ({
         ...{ id: randomUUID(), name, task_group: group, tenant, retry: retry ? 1 : 0 },
@@ -96,25 +78,23 @@ export function openQueue(store: TaskStore, reports: QueueReports): Queue {
       }));
       if (added.length > 0) await rows.insertInto('tasks').values(added).execute();
     },
-    work: (name, settings, handler) => {
+    /**
+     * Runs the tasks of a name until the returned function is called, which waits for running ones. Tenants take turns, and each gets
+     * a quarter of the slots at most. Of a tenant's tasks the longest due comes first, and retries come last.
+     */
+    work: (name: string, settings: WorkSettings, handler: Handler): (() => Promise<void>) => {
       const worker = startWorker(store, reports, name, settings, handler);
       workers.set(name, worker);
       return worker.stop;
     },
-    wake: (name) => workers.get(name)?.wake(),
-    load: (name) => workers.get(name)?.load() ?? null,
-    close: async () => {
+    /** Polls for due tasks now, for a caller that has just committed one. */
+    wake: (name: string): void => workers.get(name)?.wake(),
+    /** Null where this process has no handler of that name. */
+    load: (name: string) => workers.get(name)?.load() ?? null,
+    close: async (): Promise<void> => {
       await Promise.all(workers.values().map(({ stop }) => stop()));
     },
   };
-}
-
-interface Worker {
-  /** Polls now, or once more after the poll that is running. */
-  readonly wake: () => void;
-  readonly load: () => QueueLoad;
-  /** Claims no more, waits for the running tasks and removes the finished ones. */
-  readonly stop: () => Promise<void>;
 }
 
 /** Runs the tasks of a name. */
@@ -123,8 +103,8 @@ function startWorker(
   reports: QueueReports,
   name: string,
   { at_once, at_once_of_group, lease_ms }: WorkSettings,
-  handler: (task: Task) => Promise<void>,
-): Worker {
+  handler: Handler,
+) {
   /** Names the leases of this worker. */
   const lease = randomUUID();
   const leaseEnd = () => sql<number>`${leaseClock(store)} + ${lease_ms}`;
@@ -141,6 +121,7 @@ function startWorker(
   let isTroubled = false;
   let isStopped = false;
 
+  /** Polls now, or once more after the poll that is running. */
   function wake(): void {
     pollAgain = true;
     polling ??= poll();
@@ -166,15 +147,22 @@ function startWorker(
     isTroubled = trouble !== null;
   }
 
-  /** Removes finished tasks and starts due ones; true when it started any. */
+  /** Removes finished tasks and starts due ones, tenants in turn; true when it started any. */
   async function removeAndClaim(): Promise<boolean> {
     const finished = [...done];
     const tenants = await tenantsInTurn();
     if (finished.length === 0 && tenants.length === 0) return false;
-    const claimed = await store.transaction(async (rows) => {
+    const claimed: Task[] = [];
+    await store.transaction(async (rows) => {
       if (finished.length > 0)
         await rows.deleteFrom('tasks').where('id', 'in', finished).where('lease', '=', lease).execute();
-      return await claim(rows, tenants);
+      const free = Math.min(at_once - running.size, CLAIMED_AT_ONCE_MAX);
+      for (const [k, tenant] of tenants.entries()) {
+        const share = Math.ceil((free - claimed.length) / (tenants.length - k));
+        const most = Math.min(roomOf(tenant), share);
+        if (most === 0) break;
+        claimed.push(...(await claimOf(rows, tenant, most)));
+      }
     });
     for (const id of finished) done.delete(id);
     for (const task of claimed) begin(task);
@@ -192,19 +180,6 @@ function startWorker(
   function roomOf(tenant: string): number {
     const own = running.values().filter((task) => task.tenant === tenant);
     return Math.ceil(at_once * TENANT_SHARE) - own.toArray().length;
-  }
-
-  async function claim(rows: Transaction<Database>, tenants: readonly string[]): Promise<readonly Task[]> {
-    const claimed: Task[] = [];
-    let free = Math.min(at_once - running.size, CLAIMED_AT_ONCE_MAX);
-    for (const [k, tenant] of tenants.entries()) {
-      const most = Math.min(roomOf(tenant), Math.ceil(free / (tenants.length - k)));
-      if (most === 0) break;
-      const tasks = await claimOf(rows, tenant, most);
-      claimed.push(...tasks);
-      free -= tasks.length;
-    }
-    return claimed;
   }
 
   /** Claims due tasks of a tenant. One that other transactions hold is skipped, and so is one that runs here after its lease ended. */
@@ -265,14 +240,11 @@ function startWorker(
   /** If an extension fails, the next one makes up for it, or another process claims the task. */
   async function extendLeases(): Promise<void> {
     if (running.size === 0) return;
-    try {
-      await store.transaction(async (rows) => {
-        const held = rows.updateTable('tasks').set({ lease_until_ms: leaseEnd() }).where('lease', '=', lease);
-        await held.where('id', 'in', [...running.keys()]).execute();
-      });
-    } catch (error) {
-      report(error);
-    }
+    const extend = async (rows: Transaction<Database>) => {
+      const held = rows.updateTable('tasks').set({ lease_until_ms: leaseEnd() }).where('lease', '=', lease);
+      await held.where('id', 'in', [...running.keys()]).execute();
+    };
+    await store.transaction(extend).catch(report);
   }
 
   const timers = [
@@ -282,8 +254,10 @@ function startWorker(
   wake();
   return {
     wake,
+    /** Tasks that may run at once, and that run. */
     load: () => ({ slots: at_once, running: running.size }),
-    stop: async () => {
+    /** Claims no more, waits for the running tasks and removes the finished ones. */
+    stop: async (): Promise<void> => {
       isStopped = true;
       await polling;
       await Promise.all(runs);

@@ -1,13 +1,12 @@
 import { PATH_ID } from '../../schemas/ids.ts';
 import { ApiError } from '../http/errors.ts';
 import { GZIP_FROM_BYTES, mediaType } from '../http/reply.ts';
-import { FILE_KINDS } from '../jobs/export-format.ts';
+import { FILE_KINDS } from '../jobs/export.ts';
 import { fileFault, jobFilePath } from '../jobs/files.ts';
-import { filePath } from '../jobs/poll.ts';
+import { isSigned, mayBeSigned } from '../jobs/poll.ts';
 import { findServedJob, type Job } from '../jobs/rows.ts';
 import { serveFile } from '../published/archives/response.ts';
 import { openPart } from '../published/data-root.ts';
-import { isSigned, mayBeSigned } from '../records/signed-url.ts';
 import type { PublicRoute } from '../server/public.ts';
 import type { Services } from '../services.ts';
 
@@ -34,7 +33,7 @@ export function files({
       if (id === undefined) throw new ApiError('not_found', 'there is nothing at this path');
       const now_ms = now();
       const job = mayBeSigned(search, now_ms) ? await findServedJob(records.reader, id, now_ms) : null;
-      const signed = { path: filePath(id), business_id: job?.business_id ?? NO_BUSINESS };
+      const signed = job ?? { id, business_id: NO_BUSINESS };
       if (!isSigned(search, secrets, signed, now_ms) || job === null)
         throw new ApiError('forbidden', 'this address was not given out, or has expired: ask for the job again');
       // HEAD and 304 open no file and must not announce one that is gone; a range must be of the bytes that its tag stands for.

@@ -1,16 +1,25 @@
 import { z } from 'zod';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
-import { fitFor, type HailSource, nowcast, REACH_KM, STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import {
+  fitFor,
+  type HailSource,
+  nowcast,
+  REACH_KM,
+  STRIKE_KM,
+  STRIKE_MM,
+  stormSource,
+  untrackedSources,
+} from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { type LeadKey, NOWCAST_EXAMPLE, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
+import type { Edition } from '../published/catalog.ts';
 import type { Found, LiveSnapshot, Storm } from '../published/live.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
-import { hailNow, hailWithoutStorm, hasHailCell, noteOf, type Vicinity } from '../rules/hail-in-range.ts';
-import { hailSources } from '../rules/hail-sources.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
-import { motionOf } from '../rules/storms.ts';
+import { hailNow, hailWithoutStorm, hasHailCell, motionOf, noteOf, type Vicinity } from '../rules/storms.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 /** Material that the weights were fitted on. */
@@ -113,4 +122,30 @@ function leads(probabilities: Readonly<Record<LeadKey, number>>): NonNullable<No
     note,
   });
   return { t15: lead(NOWCAST_LEADS[0]), t30: lead(NOWCAST_LEADS[1]), t45: lead(NOWCAST_LEADS[2]) };
+}
+
+const known = new WeakMap<Edition, readonly HailSource[]>();
+
+/**
+ * The hail that a nowcast moves on: of every storm, and the hail >= 19 mm of the newest scan that belongs to none. Made once per
+ * edition, of the kind of data of its newest scan alone: that is what the weights were fitted on, and storms of the other kind
+ * must not lend their motion either.
+ */
+function hailSources(edition: Edition, snapshot: LiveSnapshot): readonly HailSource[] {
+  const sources = known.get(edition) ?? makeSources(edition, snapshot);
+  known.set(edition, sources);
+  return sources;
+}
+
+function makeSources(edition: Edition, snapshot: LiveSnapshot): HailSource[] {
+  const { newest_scan_ms, newestHail, detections, isTracked } = snapshot;
+  const [lats, lons] = [detections.column('lat'), detections.column('lon')];
+  const largeHail = (indices: readonly number[]): Position[] =>
+    indices.filter((index) => isLarge(snapshot, index)).map((index) => ({ lat: lats[index], lon: lons[index] }));
+  // Of a coasting storm, the hail is that of an earlier scan: the newest that saw its cell.
+  const storms = snapshot.storms
+    .filter(({ seen }) => edition.provenanceOf([seen.storm_date]) === edition.newest_provenance)
+    .map(({ seen }) => stormSource(seen, largeHail(snapshot.detectionsOfCell(seen.scan_time, seen.cell_index))));
+  const untracked = largeHail(newestHail.filter((index) => !isTracked(index)));
+  return newest_scan_ms === null ? storms : [...storms, ...untrackedSources(untracked, newest_scan_ms, storms)];
 }

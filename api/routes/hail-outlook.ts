@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { boxAround } from '../../schemas/geo/around.ts';
-import { cellsIn } from '../../schemas/geo/geohash4.ts';
+import { cellsIn, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
+import type { Position } from '../../schemas/geo/position.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
-import { HAIL_OUTLOOK_EXAMPLE, HailOutlook } from '../../schemas/resources/outlook.ts';
-import { outlook } from '../../schemas/tables/forecast.ts';
+import { HAIL_OUTLOOK_EXAMPLE, HailOutlook, type OutlookDay } from '../../schemas/resources/outlook.ts';
+import { type Outlook, outlook } from '../../schemas/tables/forecast.ts';
+import { stormDate, timestamp } from '../../schemas/time.ts';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
 import { readTable } from '../queries/sql.ts';
-import { hailOutlook as outlookAt, runningOutlookDate } from '../rules/hail-outlook.ts';
-import { nearestWithin } from '../rules/nearest.ts';
+import { type Near, nearestWithin } from '../rules/nearest.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 /** The bounds leave out most of the file by its statistics. */
@@ -36,7 +38,7 @@ export const getHailOutlook = readEndpoint({
   price: flatPrice('hail.outlook', 15),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlook') }),
   answer: async ({ query, now_ms, plan: { collection }, services: { engine } }) => {
-    if (collection === null) return { body: outlookAt(query, null, null), provenance: null };
+    if (collection === null) return { body: hailOutlook(query, null, null), provenance: null };
     const { radius_km } = query;
     const near = cellsIn(boxAround(query, radius_km));
     const names = near.map(({ geohash4 }) => geohash4).sort();
@@ -50,6 +52,50 @@ export const getHailOutlook = readEndpoint({
     );
     const found = cell === null ? null : { cell, days: daysOf.get(cell.item.geohash4) ?? [] };
     const provenances = found?.days.map(({ data_source }) => data_source) ?? [collection.source];
-    return { body: outlookAt(query, found, collection.as_of_ms), provenance: combineProvenances(provenances) };
+    return { body: hailOutlook(query, found, collection.as_of_ms), provenance: combineProvenances(provenances) };
   },
 });
+
+/** Hour of UTC at which the days of outlooks begin. */
+const DAY_START_HOUR = 12;
+
+type OutlookRow = Omit<Outlook, 'geohash4' | 'lat' | 'lon'>;
+
+/** Date of the day of outlooks that is running: that of the last 12 UTC. Earlier days are over. */
+function runningOutlookDate(now_ms: number): string {
+  return stormDate(now_ms, DAY_START_HOUR);
+}
+
+/** The outlook at a point from that of the nearest cell; null where no cell is near enough. */
+function hailOutlook(
+  position: Position,
+  found: { readonly cell: Near<Geohash4Cell>; readonly days: readonly OutlookRow[] } | null,
+  data_as_of: number | null,
+): HailOutlook {
+  return {
+    location: roundedPosition(position),
+    covered: found !== null,
+    cell:
+      found === null ? null : { geohash4: found.cell.item.geohash4, distance_km: rounded(found.cell.distance_km, 2) },
+    outlook: (found?.days ?? []).map(dayOf),
+    data_as_of: timestamp(data_as_of),
+  };
+}
+
+function dayOf(row: OutlookRow): OutlookDay {
+  return {
+    day: row.day,
+    forecast_date: row.forecast_date,
+    hail_probability: rounded(row.hail_probability_pct, 1),
+    // Earlier files have no word for climatology alone.
+    confidence: { score: rounded(row.confidence_score, 3), state: row.confidence_state ?? 'low' },
+    primary_source: row.primary_source,
+    components: {
+      spc_pct: rounded(row.spc_pct, 1),
+      hrrr_pct: rounded(row.hrrr_pct, 1),
+      climo_pct: rounded(row.climo_pct, 1),
+    },
+    // Not rounded to tenths: the complements of the hours multiply to that of the day.
+    hourly: row.hourly_pct?.split(' ').map(Number) ?? null,
+  };
+}

@@ -8,13 +8,11 @@ import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { dateQuery } from '../http/decode.ts';
-import { portfolioGaps } from '../portfolio/gaps.ts';
 import { LOCATIONS } from '../portfolio/locations.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
-import { readHailPixels } from '../queries/impacts.ts';
+import { findImpacts, impactsPage, portfolioGaps, readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
 import { allOwn } from '../records/own-rows.ts';
-import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 import { pageQuery, pageStart } from './owned.ts';
 

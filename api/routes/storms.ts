@@ -10,10 +10,9 @@ import { ApiError } from '../http/errors.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
 import { monthOfYear } from '../rules/detection-quality.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
-import { hailNow, hailWithoutStorm, noteOf } from '../rules/hail-in-range.ts';
 import { NO_PRODUCTS, type Products, radarBlock } from '../rules/radar-block.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
-import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
+import { hailNow, hailWithoutStorm, noteOf, stormCell, stormState, trackSummary } from '../rules/storms.ts';
 import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../server/endpoint.ts';
 
 const DETAIL = enumQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });

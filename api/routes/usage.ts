@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { USAGE_EXAMPLE, Usage } from '../../schemas/resources/usage.ts';
+import { type Operation, USAGE_EXAMPLE, Usage } from '../../schemas/resources/usage.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
-import { effectiveCap } from '../accounts/plans.ts';
+import { effectiveCap, type Tariff } from '../accounts/plans.ts';
 import { periodOf } from '../billing/ledger.ts';
 import { operationUsage, readUsage } from '../billing/usage.ts';
 import { cursorQuery, integerQuery, monthQuery } from '../http/decode.ts';
-import { creditBalance, keyOverrides, operationsCsv, operationsPage } from '../rules/usage.ts';
 import { readEndpoint } from '../server/endpoint.ts';
 
 const period = monthQuery({ description: 'Month, YYYY-MM; the current one when left out.' });
@@ -33,7 +32,7 @@ export const getUsage = readEndpoint({
       body: {
         period: month,
         plan: caller.plan.name,
-        ...creditBalance(caller.plan, usage.used, effectiveCap(caller.plan), keyOverrides(usage.keys)),
+        ...creditBalance(caller.plan, usage.used, effectiveCap(caller.plan), usage.keys),
         operations: operationsPage(usage.operations, query.operations_cursor, query.operations_limit),
         daily: [...usage.daily],
         keys: {
@@ -70,10 +69,46 @@ export const exportUsage = readEndpoint({
   answer: async ({ query, caller, now_ms, services }) => {
     const month = query.period ?? periodOf(now_ms);
     const operations = await operationUsage(services.records.reader, caller.business_id, month);
+    const rows = operations.map(
+      ({ operation, ...row }) => `${operation},${row.count},${row.credits},${row.cost_per_call}\r\n`,
+    );
     return {
-      body: operationsCsv(operations),
+      body: `operation,count,credits,cost_per_call\r\n${rows.join('')}`,
       type: CSV,
       headers: { 'Content-Disposition': `attachment; filename="usage-${month}.csv"` },
     };
   },
 });
+
+/** Credits of a month against a plan: remaining credits, overage and its cost. Each term is clamped by itself. */
+export function creditBalance(
+  plan: Pick<Tariff, 'monthly_limit' | 'spend_cap' | 'overage_policy' | 'overage_rate'>,
+  used: number,
+  cap: number | null,
+  keys: Awaited<ReturnType<typeof readUsage>>['keys'],
+): Pick<Usage, 'credits' | 'overage' | 'overage_policy'> {
+  const { monthly_limit: limit, spend_cap, overage_policy, overage_rate } = plan;
+  const per_key_overrides = keys.flatMap(({ id: key_id, name, monthly_cap }) =>
+    monthly_cap === null ? [] : [{ key_id, name, policy: 'block' as const, spend_cap: monthly_cap }],
+  );
+  const over = limit === null ? 0 : Math.max(0, used - limit);
+  return {
+    credits: {
+      limit,
+      used,
+      remaining: limit === null ? null : Math.max(0, limit - used),
+      spend_cap,
+      until_cap: cap === null ? null : Math.max(0, cap - used),
+    },
+    overage: { credits: over, estimated_cost: Math.round(over * overage_rate * 100) / 100, rate: overage_rate },
+    overage_policy: { policy: overage_policy, spend_cap, per_key_overrides },
+  };
+}
+
+/** Operations after the cursor, which is an exclusive bound and need not be one; `operations` are in name order. */
+function operationsPage(operations: readonly Operation[], cursor: string | null, limit: number): Usage['operations'] {
+  const after = operations.filter(({ operation }) => cursor === null || operation > cursor);
+  const items = after.slice(0, limit);
+  const next_cursor = after.length > limit ? (items.at(-1)?.operation ?? null) : null;
+  return { items, total_count: operations.length, next_cursor };
+}

@@ -7,10 +7,10 @@ import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { shown } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { boxOf } from './areas.ts';
-import { conusFault } from './conus-fault.ts';
 import { counterClockwise, fromMicroRing, isFlat, toMicroRing } from './geo/micro-ring.ts';
 import { selfContact } from './geo/self-contact.ts';
 import { thinRing } from './geo/thin-ring.ts';
+import { conusFault } from './region.ts';
 import { rounded } from './rounded.ts';
 
 /** What a point takes of the quota of square miles. */

@@ -51,3 +51,18 @@ function centresIn([west, south, east, north]: Bbox): Window | null {
   const col1 = Math.floor(exact((east - colLon(0)) / LATTICE.step));
   return row0 > row1 || col0 > col1 ? null : { row0, col0, rows: row1 - row0 + 1, cols: col1 - col0 + 1 };
 }
+
+/** Reason why a position is outside CONUS as the interface defines it, with a hint at the likely mistake; null inside, edges included. */
+export function conusFault(lat: number, lon: number): string | null {
+  const { south, north, west, east } = CONUS;
+  if (lat < south || lat > north) return `lat is ${lat}, expected ${south} to ${north}${hemisphereHint(lat, lon)}`;
+  if (lon < west || lon > east) return `lon is ${lon}, expected ${west} to ${east}${hemisphereHint(lat, lon)}`;
+  return null;
+}
+
+/** Hint at the likely mistake in a position outside CONUS; empty without one. */
+export function hemisphereHint(lat: number, lon: number): string {
+  const { south, north, west, east } = CONUS;
+  if (lat >= west && lat <= east && lon >= south && lon <= north) return ', lat and lon look swapped';
+  return lon >= -east && lon <= -west ? ', longitudes west of Greenwich are negative' : '';
+}

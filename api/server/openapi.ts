@@ -12,7 +12,7 @@ import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
 import { decimal } from '../../schemas/units.ts';
 import { mediaType } from '../http/reply.ts';
-import { FILE_KINDS } from '../jobs/export-format.ts';
+import { FILE_KINDS } from '../jobs/export.ts';
 import type { Endpoint } from './endpoint.ts';
 import {
   CURRENT_EVENTS,

@@ -1,6 +1,6 @@
 import pino, { type Logger } from 'pino';
 import { MAIL_TASK, sendMail } from '../accounts/mail.ts';
-import { persistently } from '../records/persistently.ts';
+import { persistently } from '../records/errors.ts';
 import type { Task } from '../records/tasks.ts';
 import type { Services } from '../services.ts';
 import { recordAttempt } from './attempts.ts';

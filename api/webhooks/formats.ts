@@ -16,7 +16,7 @@ import {
   threatLevel,
 } from '../../schemas/webhook-events.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
-import { isAnyHail, ownerOf } from '../rules/any-hail.ts';
+import { isAnyHail, ownerOf } from '../rules/episodes.ts';
 import { type FailedAttempt, retryWait } from '../rules/webhook-retry.ts';
 import { EARLIER_SAMPLES, SAMPLES } from './event-samples.ts';
 

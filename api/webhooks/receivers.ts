@@ -6,7 +6,7 @@ import type { Writer } from '../records/database.ts';
 import { countOwn, deleteOwn } from '../records/own-rows.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
-import { anyHailOf } from '../rules/any-hail.ts';
+import { anyHailOf } from '../rules/episodes.ts';
 import { deleteMessages, dropMessages } from './messages.ts';
 import { newSecret } from './signing-secrets.ts';
 

@@ -1,8 +1,7 @@
 import type { Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
 import type { Database } from '../records/schema.ts';
-import { enqueueAlertEvent } from './alert-events.ts';
-import { type Outbox, takersAmong, webhooksOf } from './events.ts';
+import { enqueueAlertEvent, type Outbox, takersAmong, webhooksOf } from './events.ts';
 import { FORMATS } from './formats.ts';
 import { addMessageTask, type Message, OVERDUE_MS, requeue } from './messages.ts';
 import type { Receiver } from './receivers.ts';

@@ -1,6 +1,5 @@
 import test from 'ava';
-import { EARLIER_ENDPOINTS } from '../../api/legacy/routes/index.ts';
-import { EARLIER_DESCRIPTION } from '../../api/legacy/variants.ts';
+import { EARLIER_DESCRIPTION, EARLIER_ENDPOINTS } from '../../api/legacy/variants.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { describeApi } from '../../api/server/openapi.ts';
 import { columns, type Table } from '../../schemas/columns.ts';

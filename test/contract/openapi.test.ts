@@ -1,7 +1,6 @@
 import test from 'ava';
 import { z } from 'zod';
-import { EARLIER_ENDPOINTS } from '../../api/legacy/routes/index.ts';
-import { EARLIER_DESCRIPTION } from '../../api/legacy/variants.ts';
+import { EARLIER_DESCRIPTION, EARLIER_ENDPOINTS } from '../../api/legacy/variants.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { frontPage, openApiDocument } from '../../api/routes/public-pages.ts';
 import { describeApi, operationId } from '../../api/server/openapi.ts';

@@ -18,7 +18,7 @@ async function opened(t: ExecutionContext) {
   const records = await openRecords({ data_root: records_root, database_url: null, now });
   t.teardown(records.close);
   const open = (master_keys: readonly Buffer[] | null = null) =>
-    openSecrets(records, { records_root, master_keys, now });
+    openSecrets(records.store, { records_root, master_keys, now });
   return { records, path: masterKeyPath(records_root), open };
 }
 

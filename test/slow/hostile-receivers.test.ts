@@ -51,7 +51,7 @@ async function setUp(t: ExecutionContext, database_url: string | null) {
   const now = () => WHOLE_NOW_MS;
   const records = await openRecords({ data_root, database_url, now });
   t.teardown(records.close);
-  const secrets = await openSecrets(records, { records_root: data_root, master_keys: null, now });
+  const secrets = await openSecrets(records.store, { records_root: data_root, master_keys: null, now });
   const queue = openQueue(records.store, { failed: console.error, troubled: console.error });
   t.teardown(queue.close);
   return {

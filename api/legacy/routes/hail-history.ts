@@ -9,8 +9,7 @@ import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-hi
 import { rangeFault } from '../../rules/date-range.ts';
 import { readEndpoint } from '../../server/endpoint.ts';
 import { earlier, takenOver } from '../endpoint.ts';
-import { EarlierHistory } from '../resources.ts';
-import { damageEstimate } from '../rules.ts';
+import { damageEstimate, EarlierHistory } from '../resources.ts';
 import { simulatedHistory } from '../simulated-data.ts';
 
 const RADIUS_KM = 25;

@@ -11,8 +11,14 @@ import { getScanTiles } from '../../routes/tiles.ts';
 import { nearestWithin } from '../../rules/nearest.ts';
 import { readEndpoint } from '../../server/endpoint.ts';
 import { earlier, earlierOf, takenOver } from '../endpoint.ts';
-import { EarlierForecast, EarlierRadar, EarlierStorms, RADAR_PRODUCTS, type RadarProduct } from '../resources.ts';
-import { forecastConfidence } from '../rules.ts';
+import {
+  EarlierForecast,
+  EarlierRadar,
+  EarlierStorms,
+  forecastConfidence,
+  RADAR_PRODUCTS,
+  type RadarProduct,
+} from '../resources.ts';
 import { simulatedForecast, simulatedStorms } from '../simulated-data.ts';
 
 const AT = { lat: '35.22', lng: '-97.44' };

@@ -11,8 +11,7 @@ import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { readEndpoint } from '../../server/endpoint.ts';
 import { earlier, takenOver } from '../endpoint.ts';
-import { EarlierRisk } from '../resources.ts';
-import { trendOfYears } from '../rules.ts';
+import { EarlierRisk, trendOfYears } from '../resources.ts';
 import { simulatedRisk } from '../simulated-data.ts';
 
 /** The last years, which are held against those before. */

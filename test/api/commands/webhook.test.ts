@@ -28,7 +28,7 @@ async function asService<Result>(
 ): Promise<Result> {
   const records = await openRecords(config);
   try {
-    return await work(records, await openSecrets(records, { records_root: config.data_root, ...config }));
+    return await work(records, await openSecrets(records.store, { records_root: config.data_root, ...config }));
   } finally {
     await records.close();
   }

@@ -7,15 +7,14 @@ import { openDataRoot } from '../../../api/published/data-root.ts';
 import { type Engine, openEngine } from '../../../api/published/duckdb.ts';
 import { openTerrain } from '../../../api/published/terrain.ts';
 import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
-import { readHailPixels } from '../../../api/queries/impacts.ts';
+import { findImpacts, readHailPixels } from '../../../api/queries/impacts.ts';
 import { radarCoverage } from '../../../api/queries/radar-coverage.ts';
-import { readScanCoverage, type UncoveredRuns } from '../../../api/queries/scan-coverage.ts';
+import { readScanCoverage, type UncoveredRuns } from '../../../api/queries/scan-detections.ts';
 import {
   type ReadVerification,
   readVerification,
   type VerificationQuestion,
 } from '../../../api/queries/verification.ts';
-import { findImpacts } from '../../../api/rules/portfolio-impacts.ts';
 import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
 import { clearDate } from '../../../pipeline/publish/commit-dates.ts';
 import { uncoveredRows } from '../../../pipeline/publish/segment.ts';

@@ -1,9 +1,9 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { damageEstimate, forecastConfidence, trendOfYears } from '../../../api/legacy/rules.ts';
+import { damageEstimate, forecastConfidence, trendOfYears } from '../../../api/legacy/resources.ts';
+import { warningSpans, warningsInForce, warningsSince } from '../../../api/queries/warnings.ts';
 import { damageWord, hailDuration, kineticEnergy, terminalVelocity } from '../../../api/rules/damage.ts';
 import { CLEAR_AFTER_MS, type Episode, LATE_AFTER_MS, nextStep } from '../../../api/rules/episodes.ts';
-import { warningSpans, warningsInForce, warningsSince } from '../../../api/rules/warnings-in-force.ts';
 import { geodesicAreaKm2, pixelHull } from '../../../schemas/geo/hull.ts';
 import type { Warning } from '../../../schemas/tables/feeds.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
+import { creditBalance } from '../../../api/routes/usage.ts';
 import { localTimeAt } from '../../../api/rules/local-time.ts';
 import { type Feeds, ingestHealth } from '../../../api/rules/staleness.ts';
-import { creditBalance } from '../../../api/rules/usage.ts';
 import { isDelivered, retryAfter, retryWait } from '../../../api/rules/webhook-retry.ts';
 import type { FeedState } from '../../../schemas/collections.ts';
 

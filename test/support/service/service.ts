@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { openRecords, type Records } from '../../../api/billing/records.ts';
-import { EARLIER_VARIANT } from '../../../api/legacy/variant.ts';
+import { EARLIER_VARIANT } from '../../../api/legacy/endpoint.ts';
 import type { Telemetry } from '../../../api/server/answer.ts';
 import { type AppOptions, createApp } from '../../../api/server/app.ts';
 import type { Endpoint } from '../../../api/server/endpoint.ts';

@@ -1,6 +1,5 @@
 import { basename } from 'node:path';
-import { EARLIER_ENDPOINTS } from '../../../api/legacy/routes/index.ts';
-import { EARLIER, EARLIER_DESCRIPTION } from '../../../api/legacy/variants.ts';
+import { EARLIER, EARLIER_DESCRIPTION, EARLIER_ENDPOINTS } from '../../../api/legacy/variants.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/public-pages.ts';
 import { describeApi } from '../../../api/server/openapi.ts';
