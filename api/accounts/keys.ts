@@ -1,8 +1,11 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../records/audit.ts';
+import type { Store } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
+import { createBusiness } from './businesses.ts';
 import { newKeyText } from './keyring.ts';
+import { SELF_HOSTED } from './plans.ts';
 
 /** How long a key that was rotated keeps opening. */
 export const ROTATION_GRACE_MS = 30 * 24 * 3_600_000;
@@ -135,4 +138,37 @@ async function insertKey(
     })
     .execute();
   return { id, text };
+}
+
+/** The keys of the first business, to be shown once. */
+export type FirstKeys = Readonly<Record<'live' | 'test', string>>;
+
+/**
+ * Makes the business `default` with a live and a test key when the records hold no business yet; null when they do.
+ * Servers that start together make it once.
+ */
+export async function ensureFirstBusiness(
+  records: Pick<Store, 'transaction'>,
+  now_ms: number,
+): Promise<FirstKeys | null> {
+  return await records.transaction(async (rows) => {
+    if (await rows.selectFrom('businesses').select('id').limit(1).executeTakeFirst()) return null;
+    const business = await createBusiness(rows, 'default', SELF_HOSTED, now_ms);
+    if (business === null) return null;
+    const make = async (kind: 'live' | 'test') => {
+      const key = { business_id: business.id, kind, name: `first ${kind} key`, scopes: ['*'], expires_at: null };
+      return (await createKey(rows, key, now_ms)).text;
+    };
+    return { live: await make('live'), test: await make('test') };
+  });
+}
+
+const WRITTEN = ['verify', 'exports', 'alerts', 'portfolio', 'areas', 'webhooks'];
+const READ = ['hail', 'storms', 'coverage', 'swaths', 'events', 'tiles', 'outlooks', 'warnings', 'usage', ...WRITTEN];
+
+/** True for `*`, `resource:*` and `resource:action` of this service: anything else opens nothing and is a typing error. */
+export function isScope(text: string): boolean {
+  const [resource = '', action, ...rest] = text.split(':');
+  const resources = action === 'write' ? WRITTEN : action === 'read' || action === '*' ? READ : [];
+  return text === '*' || (rest.length === 0 && resources.includes(resource));
 }

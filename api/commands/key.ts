@@ -4,6 +4,7 @@ import type { KeyKind } from '../accounts/keyring.ts';
 import {
   createKey,
   findKey,
+  isScope,
   keyInfo,
   listKeys,
   ROTATION_GRACE_MS,
@@ -11,7 +12,6 @@ import {
   rotateKey,
   setKeyCap,
 } from '../accounts/keys.ts';
-import { isScope } from '../accounts/scopes.ts';
 import type { Config } from '../config.ts';
 import { VARIANT_NAMES, type VariantName } from '../records/schema.ts';
 import {

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Writable } from 'node:stream';
 import { Command } from 'commander';
+import pino, { type Logger } from 'pino';
 import { EXIT } from '../../schemas/command-line.ts';
+import { escapeInvisible } from '../../schemas/errors.ts';
 import { metricsPage } from '../../schemas/metrics.ts';
-import { RELEASE } from '../../schemas/release.ts';
-import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.ts';
+import { ensureFirstBusiness, type FirstKeys } from '../accounts/keys.ts';
 import type { Config } from '../config.ts';
 import { docsRoutes, referencePage } from '../docs/pages.ts';
 import { createMetrics } from '../http/metrics.ts';
@@ -13,10 +15,9 @@ import { EARLIER, EARLIER_DESCRIPTION } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
 import { takeServiceLock } from '../records/sqlite.ts';
-import { files } from '../routes/files.ts';
+import { archives, files, frontPage, openApiDocument } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
-import { archives, frontPage, openApiDocument } from '../routes/public-pages.ts';
 import { type ViewerOptions, viewerPages } from '../routes/viewer.ts';
 import { telemetryOf } from '../server/answer.ts';
 import { createApp } from '../server/app.ts';
@@ -27,7 +28,6 @@ import type { PublicRoute } from '../server/public.ts';
 import { openServices, type Services } from '../services.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError, stopSignal } from './cli.ts';
-import { openServiceLog } from './service-log.ts';
 
 /** Longest time for requests and workers to end once the service stops. */
 const DRAIN_MS = 25_000;
@@ -126,9 +126,8 @@ export async function startServing(
 /** Routes that need no key. */
 function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly PublicRoute[] {
   const { base_url } = services;
-  const document = describeApi({ endpoints: ENDPOINTS, base_url, version: RELEASE });
-  const variant = EARLIER_DESCRIPTION;
-  const earlier = describeApi({ endpoints: EARLIER.endpoints, base_url, version: RELEASE, variant });
+  const document = describeApi(ENDPOINTS, base_url);
+  const earlier = describeApi(EARLIER.endpoints, base_url, EARLIER_DESCRIPTION);
   return [
     livez,
     readyz(services),
@@ -136,8 +135,8 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
     files(services),
     openApiDocument(document),
     ...docsRoutes(document),
-    openApiDocument(earlier, variant.own_path),
-    referencePage('/docs/legacy', variant.own_path),
+    openApiDocument(earlier, EARLIER_DESCRIPTION.own_path),
+    referencePage('/docs/legacy', EARLIER_DESCRIPTION.own_path),
     viewerPages(base_url, viewer),
     frontPage,
   ];
@@ -190,4 +189,29 @@ async function listen(server: Server, port: number, host: string, setting: strin
     if (fault === undefined) throw error;
     throw new CommandError(EXIT.conflict, `serve: port ${port} of ${host} ${fault} ${setting} to another port`);
   }
+}
+
+const STDERR = 2;
+/** In a line of JSON: what a terminal would obey, escaped already or not, but for the line's own end. */
+const OBEYED = /\\(?:\\|[bfr]|u00[01][\da-f])|(?!\n)[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** Log of the service on standard error: JSON lines, or readable ones on a terminal. `stream` takes the lines instead. */
+export async function openServiceLog(level: string, isTerminal: boolean, stream?: Writable): Promise<Logger> {
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  if (!isTerminal) return pino(options, stream ?? pino.destination(STDERR));
+  // Loaded here: most services run without a terminal.
+  const { default: pretty } = await import('pino-pretty');
+  const shape = { translateTime: 'SYS:HH:MM:ss', singleLine: true, colorize: stream === undefined };
+  return pino(
+    { ...options, hooks: { streamWrite: visible } },
+    pretty({ ...shape, destination: stream ?? STDERR, sync: true }),
+  );
+}
+
+/** A line of JSON whose texts, once they are read, show control characters instead of holding them: callers choose some texts. */
+function visible(line: string): string {
+  return line.replace(OBEYED, (found) => {
+    if (found === '\\\\') return found;
+    return found.startsWith('\\') ? `\\${found}` : `\\${escapeInvisible(found)}`;
+  });
 }

@@ -8,44 +8,15 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { ERROR_MESSAGES, ERRORS, ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
+import { RELEASE } from '../../schemas/release.ts';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
 import { decimal } from '../../schemas/units.ts';
 import { mediaType } from '../http/reply.ts';
 import { FILE_KINDS } from '../jobs/export.ts';
 import type { Endpoint } from './endpoint.ts';
-import {
-  CURRENT_EVENTS,
-  type DescribedEvent,
-  describedWebhooks,
-  publishSchema,
-  renameDefaults,
-} from './openapi-webhooks.ts';
+import { CURRENT_EVENTS, describedWebhooks, publishSchema, renameDefaults } from './openapi-webhooks.ts';
 import { paramNames } from './router.ts';
-
-interface DocumentOptions {
-  readonly endpoints: readonly Endpoint[];
-  /** Public address, ending in `/v1`. */
-  readonly base_url: string;
-  readonly version: string;
-  /** Which variant of the interface is described; the current one when left out. */
-  readonly variant?: DescribedVariant;
-}
-
-/** What a description says of a variant in addition to its endpoints. */
-export interface DescribedVariant {
-  readonly error: {
-    readonly schema: z.ZodType;
-    readonly example: (code: ErrorCode, message: string) => unknown;
-  };
-  readonly title: string;
-  readonly introduction: string;
-  readonly own_path: string;
-  readonly keys: string;
-  /** Its test keys open every endpoint. */
-  readonly opens_test_keys: boolean;
-  readonly events: readonly DescribedEvent[];
-}
 
 /** Headers of every answer, with their meaning. */
 const COMMON_HEADERS = {
@@ -112,18 +83,21 @@ are radar estimates, not ground measurements.
 Every GET is answered to HEAD too, without the body and for the same price. Words in answers may grow in number: those known today stand
 in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number, \`x-default\` the value of a property that is left out.`;
 
-const CURRENT: DescribedVariant = {
+const CURRENT = {
   error: {
-    schema: ErrorBody,
-    example: (error, message) => ({ error, message, request_id: EXAMPLE_REQUEST_ID }),
+    schema: ErrorBody as z.ZodType,
+    example: (error: ErrorCode, message: string): unknown => ({ error, message, request_id: EXAMPLE_REQUEST_ID }),
   },
   title: 'hail',
   introduction: INTRODUCTION,
   own_path: '/v1/openapi.json',
   keys: 'A key that begins with hs_live_ (or hs_test_, for /v1/health).',
+  /** Its test keys open every endpoint. */
   opens_test_keys: false,
   events: CURRENT_EVENTS,
 };
+/** What a description says of a variant in addition to its endpoints. */
+export type DescribedVariant = typeof CURRENT;
 
 const EVERYWHERE = [
   'invalid_parameter',
@@ -141,8 +115,11 @@ const EVERYWHERE = [
   'metering_unavailable',
 ] as const;
 
-/** The description of the interface in OpenAPI 3.1, made from the same values that route, validate and answer. */
-export function describeApi({ endpoints, base_url, version, variant = CURRENT }: DocumentOptions) {
+/**
+ * The description of a variant of the interface in OpenAPI 3.1, made from the same values that route, validate and answer. `base_url`:
+ * public address, ending in `/v1`.
+ */
+export function describeApi(endpoints: readonly Endpoint[], base_url: string, variant = CURRENT) {
   const errors = errorResponses(variant);
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) {
@@ -150,20 +127,37 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation(endpoint, variant, errors) };
   }
   Object.assign(paths, variant === CURRENT ? fileOperations(errors) : {});
-  paths[variant.own_path] = { get: ownOperation(variant, errors) };
-  const tags = new Set(
-    Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags = [] }) => tags)),
-  );
+  const tagged = headersOf('ETag');
+  paths[variant.own_path] = {
+    get: {
+      operationId: operationId({ method: 'GET', path: variant.own_path }),
+      tags: ['Account'],
+      summary: 'This description',
+      description: 'The interface in OpenAPI 3.1. Free, without a key.',
+      ...WITHOUT_KEY,
+      responses: {
+        '200': {
+          description: 'The description.',
+          headers: tagged,
+          content: { 'application/json': { schema: { type: 'object' } } },
+        },
+        '304': { description: 'The description at hand is still right.', headers: tagged },
+        ...errors(ANYWHERE),
+      },
+    },
+  };
   const headers = Object.entries({ ...COMMON_HEADERS, ...OTHER_HEADERS }).map(([name, description]) => {
     const type = INTEGER_HEADERS.test(name) ? ('integer' as const) : ('string' as const);
     return [name, { description, schema: { type } }] as const;
   });
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const tags = new Set(operations.flatMap(({ tags = [] }) => tags));
   const document = createDocument(
     {
       openapi: '3.1.0',
       info: {
         title: variant.title,
-        version,
+        version: RELEASE,
         description: variant.introduction,
         license: { name: 'MIT', identifier: 'MIT' },
       },
@@ -201,28 +195,27 @@ function headersOf(...more: readonly string[]) {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
 }
 
-/** One response for each status with its error codes; `headers` go with every one. */
-type ErrorResponses = (codes: readonly ErrorCode[], ...headers: readonly string[]) => ZodOpenApiResponsesObject;
+type ErrorResponses = ReturnType<typeof errorResponses>;
 
-/** Makes error responses; equal ones are one component of the document. */
-function errorResponses({ error: { schema, example } }: DescribedVariant): ErrorResponses {
+/** Makes one response for each status with its error codes; `more` are headers of every one. Equal ones are one component. */
+function errorResponses({ error: { schema, example } }: DescribedVariant) {
   const messages: Readonly<Partial<Record<ErrorCode, string>>> = ERROR_MESSAGES;
   const made = new Map<string, ZodOpenApiResponseObject>();
-  const responseOf = (status: string, codes: readonly ErrorCode[], headers: readonly string[]) => {
-    const id = [...codes, ...headers].join('-');
-    const examples = codes.map((code) => [code, { value: example(code, messages[code] ?? ERRORS[code].meaning) }]);
-    const response = made.get(id) ?? {
-      id,
-      description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}.`).join(' '),
-      headers: headersOf(...headers, ...(ERROR_HEADERS[status] ?? [])),
-      content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
-    };
-    made.set(id, response);
-    return response;
-  };
-  return (codes, ...headers) => {
+  return (codes: readonly ErrorCode[], ...more: readonly string[]): ZodOpenApiResponsesObject => {
     const byStatus = Map.groupBy(codes, (code) => `${ERRORS[code].status}`);
-    return Object.fromEntries([...byStatus].map(([status, here]) => [status, responseOf(status, here, headers)]));
+    const responses = [...byStatus].map(([status, here]) => {
+      const id = [...here, ...more].join('-');
+      const examples = here.map((code) => [code, { value: example(code, messages[code] ?? ERRORS[code].meaning) }]);
+      const response = made.get(id) ?? {
+        id,
+        description: here.map((code) => `\`${code}\`: ${ERRORS[code].meaning}.`).join(' '),
+        headers: headersOf(...more, ...(ERROR_HEADERS[status] ?? [])),
+        content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
+      };
+      made.set(id, response);
+      return [status, response];
+    });
+    return Object.fromEntries(responses);
   };
 }
 
@@ -269,16 +262,14 @@ function operation(
     }),
     responses: {
       ...successes(endpoint),
-      ...errors(
-        errorCodes(endpoint, price.operation !== null),
-        ...(isRepeatable(endpoint) ? ['Idempotent-Replay'] : []),
-      ),
+      ...errors(errorCodes(endpoint, price.operation !== null), ...when(isRepeatable(endpoint), 'Idempotent-Replay')),
     },
   };
 }
 
 const isTagged = (endpoint: Endpoint) => endpoint.kind === 'read' && endpoint.cacheable;
 const isRepeatable = (endpoint: Endpoint) => endpoint.kind === 'write' && endpoint.idempotent;
+const when = <const Word extends string>(applies: boolean, ...words: readonly Word[]) => (applies ? words : []);
 const text = (description: string) => z.string().meta({ description });
 const optional = (description: string) => z.string().optional().meta({ description });
 const IDEMPOTENCY_KEY = z.string().min(1).max(255).optional().meta({
@@ -315,10 +306,10 @@ function successes(endpoint: Endpoint): ZodOpenApiResponsesObject {
   const has_source = kind === 'write' ? endpoint.data_source !== null : endpoint.plan !== null && endpoint.reads_dates;
   const is_text = reply instanceof z.ZodString;
   const headers = headersOf(
-    ...(isTagged(endpoint) ? ['ETag'] : []),
-    ...(has_source ? ['X-Data-Source'] : []),
-    ...(isRepeatable(endpoint) ? ['Idempotent-Replay'] : []),
-    ...(is_text ? ['Content-Disposition'] : []),
+    ...when(isTagged(endpoint), 'ETag'),
+    ...when(has_source, 'X-Data-Source'),
+    ...when(isRepeatable(endpoint), 'Idempotent-Replay'),
+    ...when(is_text, 'Content-Disposition'),
   );
   const others = Object.entries(other_replies).map(([type, schema]) => [mediaType(type), { schema }]);
   const content = { ...(!is_text && json(reply, example?.reply)), ...Object.fromEntries(others) };
@@ -330,34 +321,16 @@ function successes(endpoint: Endpoint): ZodOpenApiResponsesObject {
 }
 
 function errorCodes(endpoint: Endpoint, is_billed: boolean): readonly ErrorCode[] {
-  const also = (applies: boolean, ...codes: readonly ErrorCode[]) => (applies ? codes : []);
   return [
     ...EVERYWHERE,
-    ...also(endpoint.feature !== null, 'feature_not_available'),
-    ...also(endpoint.path.includes('{'), 'not_found'),
-    ...also(endpoint.body !== null, 'payload_too_large', 'unsupported_media_type'),
-    ...also(isRepeatable(endpoint), 'invalid_idempotency_key', 'idempotency_key_in_progress'),
+    ...when(endpoint.feature !== null, 'feature_not_available'),
+    ...when(endpoint.path.includes('{'), 'not_found'),
+    ...when(endpoint.body !== null, 'payload_too_large', 'unsupported_media_type'),
+    ...when(isRepeatable(endpoint), 'invalid_idempotency_key', 'idempotency_key_in_progress'),
     ...endpoint.refusals,
-    ...also(endpoint.kind === 'write', 'resource_exhausted'),
-    ...also(is_billed, 'spend_cap_exceeded', 'upstream_write_failed', 'overloaded'),
+    ...when(endpoint.kind === 'write', 'resource_exhausted'),
+    ...when(is_billed, 'spend_cap_exceeded', 'upstream_write_failed', 'overloaded'),
   ];
-}
-
-function ownOperation({ own_path }: DescribedVariant, errors: ErrorResponses): ZodOpenApiOperationObject {
-  const headers = headersOf('ETag');
-  const content = { 'application/json': { schema: { type: 'object' as const } } };
-  return {
-    operationId: operationId({ method: 'GET', path: own_path }),
-    tags: ['Account'],
-    summary: 'This description',
-    description: 'The interface in OpenAPI 3.1. Free, without a key.',
-    ...WITHOUT_KEY,
-    responses: {
-      '200': { description: 'The description.', headers, content },
-      '304': { description: 'The description at hand is still right.', headers },
-      ...errors(ANYWHERE),
-    },
-  };
 }
 
 const WITHOUT_KEY = {
@@ -382,47 +355,42 @@ const SCAN = z.object({ date: DATE, file: text('File name as /v1/tiles/scan give
 
 /** GET operations for files, by path: signed addresses of reports and exports, tile archives. */
 function fileOperations(errors: ErrorResponses) {
+  const headers = (...more: readonly string[]) => headersOf('ETag', 'Accept-Ranges', 'X-Data-Source', ...more);
+  const refusals = ['precondition_failed', 'range_not_satisfiable', 'internal_error', 'not_found'] as const;
   const file = (
-    operationId: string,
-    summary: string,
-    description: string,
+    about: Pick<ZodOpenApiOperationObject, 'operationId' | 'summary' | 'description'>,
     params: ZodOpenApiParameters,
     types: readonly string[],
-    ...refusals: readonly ErrorCode[]
+    ...more: readonly ErrorCode[]
   ): { readonly get: ZodOpenApiOperationObject } => {
     const schema = { type: 'string' as const, format: 'binary' };
     const content = Object.fromEntries(types.map((type) => [type, { schema }]));
-    const headers = (...more: readonly string[]) => headersOf('ETag', 'Accept-Ranges', 'X-Data-Source', ...more);
-    const codes = ['precondition_failed', 'range_not_satisfiable', 'internal_error', 'not_found', ...refusals] as const;
-    const get = {
-      ...{ operationId, summary, description, ...WITHOUT_KEY },
-      tags: ['Files'],
-      requestParams: { ...params, header: RANGE_HEADERS },
-      responses: {
-        '200': { description: 'The whole file.', headers: headers('Content-Length', 'Content-Encoding'), content },
-        '206': { description: 'The range.', headers: headers('Content-Length', 'Content-Range'), content },
-        '304': { description: 'The content at hand is still right.', headers: headers() },
-        ...errors([...ANYWHERE, ...codes]),
-      },
+    const responses = {
+      '200': { description: 'The whole file.', headers: headers('Content-Length', 'Content-Encoding'), content },
+      '206': { description: 'The range.', headers: headers('Content-Length', 'Content-Range'), content },
+      '304': { description: 'The content at hand is still right.', headers: headers() },
+      ...errors([...ANYWHERE, ...refusals, ...more]),
     };
-    return { get };
+    const requestParams = { ...params, header: RANGE_HEADERS };
+    return { get: { ...about, ...WITHOUT_KEY, tags: ['Files'], requestParams, responses } };
   };
   const archive = (operationId: string, of: string, path: z.ZodObject) => {
-    const about = 'A PMTiles archive, free and without a key: readers ask for ranges of it.';
-    const where = '`/v1/tiles/scan` and `/v1/tiles/daily` tell where archives are.';
-    return file(operationId, `Archive of ${of}`, `${about} ${where}`, { path }, [PMTILES_TYPE]);
+    const description =
+      'A PMTiles archive, free and without a key: readers ask for ranges of it. `/v1/tiles/scan` and `/v1/tiles/daily` tell where archives are.';
+    return file({ operationId, summary: `Archive of ${of}`, description }, { path }, [PMTILES_TYPE]);
   };
   const exp = text('Unix seconds until which the address is good.');
-  const signed = {
-    path: z.object({ job: text('Id of the job.') }),
-    query: z.object({ exp, sig: text('Signature of the address.') }),
-  };
   return {
     '/v1/files/{job}': file(
-      'getJobFile',
-      'The file of a report or an export',
-      `Free and without a key, at an address that the poll of its job gives and that is good for ${SIGNED_URL_SECONDS} seconds. CSV and GeoJSON are compressed for clients that take gzip, unless they ask for a range.`,
-      signed,
+      {
+        operationId: 'getJobFile',
+        summary: 'The file of a report or an export',
+        description: `Free and without a key, at an address that the poll of its job gives and that is good for ${SIGNED_URL_SECONDS} seconds. CSV and GeoJSON are compressed for clients that take gzip, unless they ask for a range.`,
+      },
+      {
+        path: z.object({ job: text('Id of the job.') }),
+        query: z.object({ exp, sig: text('Signature of the address.') }),
+      },
       ['application/pdf', ...Object.values(FILE_KINDS).map(({ media_type }) => mediaType(media_type))],
       'forbidden',
       'metering_unavailable',

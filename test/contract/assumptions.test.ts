@@ -7,10 +7,10 @@ import { TABLES } from '../../schemas/tables/index.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const BASICS = { base_url: 'http://127.0.0.1:8080/v1', version: '1.2.3' };
+const BASE_URL = 'http://127.0.0.1:8080/v1';
 const plain = (document: unknown) => JSON.parse(JSON.stringify(document)) as Json;
-const CURRENT = plain(describeApi({ endpoints: ENDPOINTS, ...BASICS }));
-const EARLIER = plain(describeApi({ endpoints: EARLIER_ENDPOINTS, ...BASICS, variant: EARLIER_DESCRIPTION }));
+const CURRENT = plain(describeApi(ENDPOINTS, BASE_URL));
+const EARLIER = plain(describeApi(EARLIER_ENDPOINTS, BASE_URL, EARLIER_DESCRIPTION));
 
 /** Fields of answers and of tables that rest on judgement or on an assumed law. */
 const ANSWERS = [

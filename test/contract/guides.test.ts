@@ -35,7 +35,7 @@ import { now_s, QUESTIONS, STANDARD_QUESTIONS, vectors } from '../support/data/w
 import { type RunningService, startService } from '../support/service/service.ts';
 
 const BASE_URL = 'https://hail.example.com/v1';
-const source = describeApi({ endpoints: ENDPOINTS, base_url: BASE_URL, version: '1.2.3' });
+const source = describeApi(ENDPOINTS, BASE_URL);
 const guide = (name: string) => readDocument(`api/docs/${name}.md`);
 /** Text without the line breaks of its source. */
 const flowing = (name: string) => guide(name).replaceAll(/\s+/g, ' ');

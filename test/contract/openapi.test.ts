@@ -1,8 +1,8 @@
 import test from 'ava';
 import { z } from 'zod';
 import { EARLIER_DESCRIPTION, EARLIER_ENDPOINTS } from '../../api/legacy/variants.ts';
+import { frontPage, openApiDocument } from '../../api/routes/files.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
-import { frontPage, openApiDocument } from '../../api/routes/public-pages.ts';
 import { describeApi, operationId } from '../../api/server/openapi.ts';
 import { CURRENT_EVENTS } from '../../api/server/openapi-webhooks.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../schemas/webhook-events.ts';
@@ -44,13 +44,8 @@ interface Operation {
 }
 
 const BASE_URL = 'http://127.0.0.1:8080/v1';
-const document = describeApi({ endpoints: ENDPOINTS, base_url: BASE_URL, version: '1.2.3' });
-const earlierDocument = describeApi({
-  endpoints: EARLIER_ENDPOINTS,
-  base_url: BASE_URL,
-  version: '1.2.3',
-  variant: EARLIER_DESCRIPTION,
-});
+const document = describeApi(ENDPOINTS, BASE_URL);
+const earlierDocument = describeApi(EARLIER_ENDPOINTS, BASE_URL, EARLIER_DESCRIPTION);
 const published = JSON.parse(JSON.stringify(document)) as Described;
 const described = describedOf(document);
 
@@ -194,8 +189,7 @@ test('an event of each variant is a webhook with an example that fits its schema
     ['current', EVENT_TYPES],
     ['legacy', EARLIER_EVENT_TYPES],
   ] as const) {
-    const described = variant === 'current' ? {} : { variant: EARLIER_DESCRIPTION };
-    const source = describeApi({ endpoints: [], base_url: BASE_URL, version: '1.2.3', ...described });
+    const source = describeApi([], BASE_URL, variant === 'current' ? undefined : EARLIER_DESCRIPTION);
     t.deepEqual(Object.keys(source.webhooks ?? {}), events);
     for (const { type, example } of variant === 'current' ? CURRENT_EVENTS : EARLIER_DESCRIPTION.events) {
       t.deepEqual(departuresOfEvent(variant, JSON.stringify(example)), [], type);

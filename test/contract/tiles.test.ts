@@ -8,7 +8,7 @@ import test from 'ava';
 import { FetchSource, PMTiles, tileTypeExt } from 'pmtiles';
 import { newestReflectivity } from '../../api/published/archives/tile-archives.ts';
 import { type Catalog, type Edition, openCatalog } from '../../api/published/catalog.ts';
-import { archives } from '../../api/routes/public-pages.ts';
+import { archives } from '../../api/routes/files.ts';
 import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import { DailyTiles, ScanTiles } from '../../schemas/resources/tile-frame.ts';

@@ -16,7 +16,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join, relative } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { selfSigned } from '../../api/commands/self-signed.ts';
+import { selfSigned } from '../../api/commands/webhook-listen.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import { codeBlocks, PROJECT, readDocument, sectionOf } from '../support/data/markdown.ts';
 import { copyFolder } from '../support/data/prepared.ts';

@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createBusiness } from '../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { openRecords } from '../../api/billing/records.ts';
-import { selfSigned } from '../../api/commands/self-signed.ts';
+import { selfSigned } from '../../api/commands/webhook-listen.ts';
 import { openSecrets } from '../../api/records/secrets.ts';
 import { openQueue } from '../../api/records/tasks.ts';
 import { enqueueEvent } from '../../api/webhooks/events.ts';

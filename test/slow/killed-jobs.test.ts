@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { ensureFirstBusiness } from '../../api/accounts/first-business.ts';
+import { ensureFirstBusiness } from '../../api/accounts/keys.ts';
 import { verifyLedger } from '../../api/billing/verify.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import { acceptJob } from '../../api/jobs/rows.ts';

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
-import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
+import { ensureFirstBusiness } from '../../../api/accounts/keys.ts';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { startWatch, watchPartsOf } from '../../../api/alerts/watch.ts';
 import { recordsOver } from '../../../api/billing/records.ts';

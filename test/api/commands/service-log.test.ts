@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import test from 'ava';
-import { openServiceLog } from '../../../api/commands/service-log.ts';
+import { openServiceLog } from '../../../api/commands/serve.ts';
 import { until } from '../../support/until.ts';
 
 const EVENT = { scan_id: '20260501T232309Z', opened: 2 };

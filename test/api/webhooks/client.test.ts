@@ -6,7 +6,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
-import { selfSigned } from '../../../api/commands/self-signed.ts';
+import { selfSigned } from '../../../api/commands/webhook-listen.ts';
 import { SettingsError } from '../../../api/config.ts';
 import { openWebhookClient, type WebhookClient, type WebhookClientOptions } from '../../../api/webhooks/client.ts';
 import { type NameResolver, openResolver } from '../../../api/webhooks/dns-resolver.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SecureVersion, TLSSocket } from 'node:tls';
-import { selfSigned } from '../../../api/commands/self-signed.ts';
+import { selfSigned } from '../../../api/commands/webhook-listen.ts';
 
 /** What a receiver was sent. */
 export interface Received {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
+import { ensureFirstBusiness } from '../../../api/accounts/keys.ts';
 import { openRecords, type Records } from '../../../api/billing/records.ts';
 import { EARLIER_VARIANT } from '../../../api/legacy/endpoint.ts';
 import type { Telemetry } from '../../../api/server/answer.ts';

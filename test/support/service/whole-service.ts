@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { EARLIER, EARLIER_DESCRIPTION, EARLIER_ENDPOINTS } from '../../../api/legacy/variants.ts';
+import { openApiDocument } from '../../../api/routes/files.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
-import { openApiDocument } from '../../../api/routes/public-pages.ts';
 import { describeApi } from '../../../api/server/openapi.ts';
 import { publishWholeClimatology } from '../data/climatology.ts';
 import { alertsFile, layerFile, publishFeeds, ringOf, watchFile } from '../data/feeds.ts';
@@ -67,14 +67,9 @@ function withClimatology(root: string): Promise<string> {
 
 /** Starts the service with everything it has. */
 export async function startWholeService(): Promise<WholeService> {
-  const document = describeApi({ endpoints: ENDPOINTS, base_url: BASE_URL, version: '0.0.0' });
+  const document = describeApi(ENDPOINTS, BASE_URL);
   const own_path = '/legacy/v1/openapi.json';
-  const earlier = describeApi({
-    endpoints: EARLIER_ENDPOINTS,
-    base_url: BASE_URL,
-    version: '0.0.0',
-    variant: EARLIER_DESCRIPTION,
-  });
+  const earlier = describeApi(EARLIER_ENDPOINTS, BASE_URL, EARLIER_DESCRIPTION);
   const service = await startService({
     endpoints: ENDPOINTS,
     data_root: await wholeRoot(),

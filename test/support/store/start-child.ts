@@ -1,4 +1,4 @@
-import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
+import { ensureFirstBusiness } from '../../../api/accounts/keys.ts';
 import { openRecords } from '../../../api/billing/records.ts';
 
 /** Starts as a server does: `node start-child.ts DATA_ROOT`; prints whether it applied migrations and whether it made the business. */

@@ -1,7 +1,7 @@
 import { purgeBusiness, setStatus } from '../../../../api/accounts/businesses.ts';
-import { ensureFirstBusiness } from '../../../../api/accounts/first-business.ts';
 import {
   createKey,
+  ensureFirstBusiness,
   findKey,
   listKeys,
   ROTATION_GRACE_MS,
