@@ -3,23 +3,23 @@ import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { PipelineError } from '../../../pipeline/error.ts';
-import { filesBelow } from '../../../pipeline/files.ts';
-import { expireReflectivity, isDerivationDue } from '../../../pipeline/publish/commit-dates.ts';
-import { compactMonth } from '../../../pipeline/publish/compact.ts';
-import { readCurrent, readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
-import type { Root } from '../../../pipeline/publish/root.ts';
-import { READERS_GRACE_MIN, sweep, sweepRaw, sweepRoot } from '../../../pipeline/publish/sweep.ts';
-import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read.ts';
-import type { SourceFile } from '../../../pipeline/sources/names.ts';
-import { headOf } from '../../../schemas/head.ts';
-import { layout } from '../../../schemas/layout.ts';
-import type { Current, Manifest, PublishedFile } from '../../../schemas/manifest.ts';
-import { MS_PER_DAY, MS_PER_HOUR, scanId, scanTime } from '../../../schemas/time.ts';
-import { logicalContent, sameContent } from '../../support/data/content.ts';
-import { copyFolder, prepared } from '../../support/data/prepared.ts';
-import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
-import { publishBlockage, raysOfKtlx } from '../../support/data/terrain.ts';
+import { PipelineError } from '../../pipeline/error.ts';
+import { filesBelow } from '../../pipeline/files.ts';
+import { expireReflectivity, isDerivationDue } from '../../pipeline/publish/commit-dates.ts';
+import { compactMonth } from '../../pipeline/publish/compact.ts';
+import { readCurrent, readHead, readNewest } from '../../pipeline/publish/manifests.ts';
+import type { Root } from '../../pipeline/publish/root.ts';
+import { READERS_GRACE_MIN, sweep, sweepRaw, sweepRoot } from '../../pipeline/publish/sweep.ts';
+import { type ReadPool, readAndPaint } from '../../pipeline/scans/read.ts';
+import type { SourceFile } from '../../pipeline/sources/names.ts';
+import { headOf } from '../../schemas/head.ts';
+import { layout } from '../../schemas/layout.ts';
+import type { Current, Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { MS_PER_DAY, MS_PER_HOUR, scanId, scanTime } from '../../schemas/time.ts';
+import { logicalContent, sameContent } from '../support/data/content.ts';
+import { copyFolder, prepared } from '../support/data/prepared.ts';
+import { aroundMidnight, midnight, scansBetween } from '../support/data/small-world.ts';
+import { publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
 import {
   ingest,
   MONTH_LATER_MS,
@@ -31,8 +31,8 @@ import {
   type RawScan,
   scratch,
   worldOver,
-} from '../../support/data/world.ts';
-import { faultsOf } from '../../support/kill/killed.ts';
+} from '../support/data/world.ts';
+import { faultsOf } from '../support/kill/killed.ts';
 
 const FOLDERS = [tmpdir(), '/dev/shm'].filter((path) => existsSync(path));
 

@@ -6,9 +6,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { readModelFolder } from '../../../pipeline/commands/feeds.ts';
-import { BadInput } from '../../../pipeline/error.ts';
-import { pollFeed, publishPoll } from '../../../pipeline/feeds/schedule.ts';
+import { readModelFolder } from '../../pipeline/commands/feeds.ts';
+import { BadInput } from '../../pipeline/error.ts';
+import { pollFeed, publishPoll } from '../../pipeline/feeds/schedule.ts';
 import {
   type FieldSelector,
   horizonHours,
@@ -17,27 +17,27 @@ import {
   parseModelKey,
   selectRanges,
   usefulRuns,
-} from '../../../pipeline/forecast/model-bucket.ts';
-import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
-import { openModelDecoder } from '../../../pipeline/forecast/model-decoder.ts';
-import { fetchModelHour, type ModelServer } from '../../../pipeline/forecast/model-download.ts';
-import { modelFeed } from '../../../pipeline/forecast/model-feed.ts';
-import { hourName, readModelHours, writeModelHours } from '../../../pipeline/forecast/model-hours.ts';
-import { publishForecast, publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
-import { type Log, silent } from '../../../pipeline/log.ts';
-import { readNewest } from '../../../pipeline/publish/manifests.ts';
-import { openRoot } from '../../../pipeline/publish/open-root.ts';
-import type { Root } from '../../../pipeline/publish/root.ts';
-import { readRows } from '../../../pipeline/publish/tables.ts';
-import { readModelHour } from '../../../pipeline/read/model-hour.ts';
-import { Unavailable } from '../../../pipeline/sources/http.ts';
-import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
-import { layout } from '../../../schemas/layout.ts';
-import { type Forecast, forecast, type Outlook, outlook } from '../../../schemas/tables/forecast.ts';
-import { MS_PER_HOUR } from '../../../schemas/time.ts';
-import { modelFile } from '../../support/data/model-file.ts';
-import { EVENING_MS } from '../../support/data/small-evening.ts';
-import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
+} from '../../pipeline/forecast/model-bucket.ts';
+import type { CellHour } from '../../pipeline/forecast/model-cells.ts';
+import { openModelDecoder } from '../../pipeline/forecast/model-decoder.ts';
+import { fetchModelHour, type ModelServer } from '../../pipeline/forecast/model-download.ts';
+import { modelFeed } from '../../pipeline/forecast/model-feed.ts';
+import { hourName, readModelHours, writeModelHours } from '../../pipeline/forecast/model-hours.ts';
+import { publishForecast, publishModelHours } from '../../pipeline/forecast/publish-forecast.ts';
+import { type Log, silent } from '../../pipeline/log.ts';
+import { readNewest } from '../../pipeline/publish/manifests.ts';
+import { openRoot } from '../../pipeline/publish/open-root.ts';
+import type { Root } from '../../pipeline/publish/root.ts';
+import { readRows } from '../../pipeline/publish/tables.ts';
+import { readModelHour } from '../../pipeline/read/model-hour.ts';
+import { Unavailable } from '../../pipeline/sources/http.ts';
+import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
+import { layout } from '../../schemas/layout.ts';
+import { type Forecast, forecast, type Outlook, outlook } from '../../schemas/tables/forecast.ts';
+import { MS_PER_HOUR } from '../../schemas/time.ts';
+import { modelFile } from '../support/data/model-file.ts';
+import { EVENING_MS } from '../support/data/small-evening.ts';
+import { startWebServer, type WebServer } from '../support/data/web-server.ts';
 
 const NOW = Date.parse('2026-05-01T20:40:00Z');
 const RUN = Date.parse('2026-05-01T19:00:00Z');
