@@ -1,9 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import type { ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
-import type { ReportMaterial } from '../pdf/report-material.ts';
+import {
+  type EventMaterial,
+  type HeldWarning,
+  hailTime,
+  mappedDates,
+  type ReportMaterial,
+} from '../pdf/report-material.ts';
+import type { Edition } from '../published/catalog.ts';
 import { onThread } from '../published/thread.ts';
-import { readVerification } from '../queries/verification.ts';
-import type { MakeFile } from './kinds.ts';
+import { earlierHail, type ReadVerification, readVerification } from '../queries/verification.ts';
+import { warningsAround } from '../queries/warnings.ts';
+import type { JobToMake, MakeFile, MakingServices } from './kinds.ts';
 
 /** Ninety storm dates with 24 maps full of hail take four seconds. */
 const printReport = onThread<ReportMaterial, Uint8Array>({
@@ -13,30 +21,19 @@ const printReport = onThread<ReportMaterial, Uint8Array>({
   limit_ms: 30_000,
 });
 
-export const makeReport: MakeFile<ReportRequest, ReportSummary> = async ({ id, params, path, services, signal }) => {
-  const { catalog, jobEngine, now, storm_day_start_hour } = services;
-  const generated_ms = now();
-  const read = { ...services, engine: jobEngine };
-  const { verification, ...found } = await readVerification(read, catalog.edition(), params);
-  const { prepared_for = null, reference = null, address = null } = params;
-  const { events: finding, event_count, verification_hash, data_as_of, data_source } = verification;
-  const pdf = await printReport({
-    ...found,
-    report_id: id,
-    generated_ms,
-    labels: { prepared_for, reference, address },
-    verification,
-    storm_day_start_hour,
-  });
-  signal.throwIfAborted();
-  await writeFile(path, pdf, { flag: 'wx' });
+export const makeReport: MakeFile<ReportRequest, ReportSummary> = async (job) => {
+  const material = await readMaterial(job);
+  const { events, event_count, verification_hash, data_as_of, data_source } = material.verification;
+  const pdf = await printReport(material);
+  job.signal.throwIfAborted();
+  await writeFile(job.path, pdf, { flag: 'wx' });
   return {
     media_type: 'application/pdf',
-    file_name: `hail-report-${params.date_start}-${params.date_end}.pdf`,
+    file_name: `hail-report-${job.params.date_start}-${job.params.date_end}.pdf`,
     summary: {
       result_summary: {
         event_count,
-        verdicts: finding.map(({ event_date, verdict }) => ({ event_date, verdict })),
+        verdicts: events.map(({ event_date, verdict }) => ({ event_date, verdict })),
       },
       verification_hash,
     },
@@ -44,3 +41,48 @@ export const makeReport: MakeFile<ReportRequest, ReportSummary> = async ({ id, p
     data_source,
   };
 };
+
+/** What the document of a report is made from: the verification, warnings, and hail of the year before. */
+export async function readMaterial({
+  id,
+  params,
+  services,
+}: Pick<JobToMake<ReportRequest>, 'id' | 'params' | 'services'>): Promise<ReportMaterial> {
+  const { catalog, jobEngine: engine, now, storm_day_start_hour } = services;
+  const generated_ms = now();
+  const edition = catalog.edition();
+  const found = await readVerification({ ...services, engine }, edition, params);
+  const { prepared_for = null, reference = null, address = null } = params;
+  return {
+    ...found,
+    report_id: id,
+    generated_ms,
+    labels: { prepared_for, reference, address },
+    earlier: await earlierHail(engine, edition, found.verification.location, params.date_start),
+    warnings: await warningsOf(services, edition, found),
+    storm_day_start_hour,
+  };
+}
+
+/** Warnings in force at the point while hail fell, of each storm date with a map; null where warnings were never collected. */
+async function warningsOf(
+  { jobEngine, storm_day_start_hour }: MakingServices,
+  edition: Edition,
+  { verification, events }: ReadVerification,
+): Promise<ReportMaterial['warnings']> {
+  const collection = edition.collection('warnings');
+  if (collection === null) return null;
+  const mapped = mappedDates(verification.events);
+  const held = new Map<string, HeldWarning[]>();
+  for (const [k, event] of verification.events.entries()) {
+    if (!mapped.has(event.event_date)) continue;
+    const { from_ms, to_ms } = hailTime(event, events[k] as EventMaterial, storm_day_start_hour);
+    const asked = { ...verification.location, radius_km: 0, since_ms: from_ms, now_ms: to_ms };
+    const { found } = await warningsAround(jobEngine, collection, asked);
+    held.set(
+      event.event_date,
+      found.map(({ warning, end_ms }) => ({ event: warning.event, end_ms })),
+    );
+  }
+  return held;
+}

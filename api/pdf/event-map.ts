@@ -8,7 +8,6 @@ import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
 import { INK, WARNING } from './blocks.ts';
 import type { ReportEvent, ReportPixel } from './report-material.ts';
 import type { NotRealMark } from './sentences.ts';
-import { textWidth } from './text.ts';
 
 /** A place on the map, points. */
 interface Spot {
@@ -20,7 +19,7 @@ interface Spot {
 type Box = readonly [left: number, top: number, right: number, bottom: number];
 
 /** Side of the square map, points. */
-export const MAP_SIDE = 206;
+export const MAP_SIDE = 176;
 const MIDDLE: Spot = { x: MAP_SIDE / 2, y: MAP_SIDE / 2 };
 const SQUARE = `M0 0H${MAP_SIDE}V${MAP_SIDE}H0Z`;
 const LEGEND_TOP = MAP_SIDE + 6;
@@ -36,27 +35,17 @@ const RING = '#3d4f5d';
 const SCALE_LENGTH = 2 * POINTS_PER_KM;
 const LABEL_SIZE = 6.5;
 const SMALL_SIZE = 6.2;
-const STAMP_SIZE = 9;
-const NUMBER_RADIUS = 5;
+/** Size of the dot of a ground report. */
+const DOT_RADIUS = 2.6;
 /** Numbers of a map are written with two decimals. */
 const FRACTION = /-?\d+\.\d{3,}(e-?\d+)?/g;
 
 /** The lower left corner, which the outermost ring leaves free. */
 const SCALE_BOX: Box = [0, MAP_SIDE - 25, SCALE_LENGTH + 19, MAP_SIDE];
-const NORTH_BOX: Box = [MAP_SIDE - 18, 8, MAP_SIDE - 8, 28];
-/** Label of each ring, on the ring south of the point. */
-const RING_LABELS = BANDS_MI.map((miles) => {
-  const text = `${miles} mi`;
-  const spot = { x: MIDDLE.x, y: MIDDLE.y + miles * POINTS_PER_MILE };
-  return { text, spot, box: boxAround(spot, textWidth(text, LABEL_SIZE, 'bold') / 2 + 2, 4.5) };
-});
 
-/** Map of an event with its colours, as SVG: pixels by size, rings, reports by number, scale, north, sizes below. */
+/** Map of an event with its colours, as SVG: pixels by size, rings, dots of reports, scale, north, sizes below. */
 export function eventMap(point: Position, event: ReportEvent, not_real: NotRealMark | null): string {
   const spotOf = projection(point);
-  const stamp = not_real === null ? [] : [stampOf(not_real.map)];
-  const clear = [boxAround(MIDDLE, NUMBER_RADIUS), ...RING_LABELS.map(({ box }) => box), SCALE_BOX, NORTH_BOX];
-  const numbers = placeNumbers(event.listed.map(spotOf), [...clear, ...stamp.map(({ box }) => box)]);
   return [
     `<svg width="${MAP_SIDE}" height="${HEIGHT}" viewBox="-0.5 -0.5 ${MAP_SIDE + 1} ${HEIGHT + 1}">`,
     `<path d="${SQUARE}" fill="${GROUND}"/>`,
@@ -68,14 +57,9 @@ export function eventMap(point: Position, event: ReportEvent, not_real: NotRealM
     cross(3.2, '#ffffff'),
     cross(1.2, INK),
     circle(MIDDLE, 2.4, '#ffffff', INK, 1),
-    ...stamp.map(({ svg }) => svg),
-    ...RING_LABELS.flatMap(({ text, spot, box }) => [rect(box), label(text, spot.x, spot.y + 2.4, LABEL_SIZE)]),
-    // All lines first, so that none crosses out a number.
-    ...numbers.map(leader),
-    ...numbers.map(
-      ({ text, spot }) =>
-        `${circle(spot, NUMBER_RADIUS, '#ffffff', INK, 0.8)}${label(text, spot.x, spot.y + 2.2, text.length < 3 ? SMALL_SIZE : 5)}`,
-    ),
+    ...BANDS_MI.map(ringLabel),
+    ...event.listed.map((report) => circle(spotOf(report), DOT_RADIUS, '#ffffff', INK, 1.4)),
+    not_real === null ? '' : stamp(not_real.map),
     scaleBar(),
     `<path d="M${MAP_SIDE - 13} 8l3.6 11l-3.6 -2.6l-3.6 2.6Z" fill="${INK}"/>`,
     label('N', MAP_SIDE - 13, 27, LABEL_SIZE),
@@ -93,40 +77,6 @@ function projection(point: Position): (position: Position) => Spot {
     const { east_km, north_km } = offsetKm(point, position);
     return { x: MIDDLE.x + east_km * POINTS_PER_KM, y: MIDDLE.y - north_km * POINTS_PER_KM };
   };
-}
-
-/** From a place to the spots where its number may stand: on it, then around it, nearer ones first. */
-const ASIDE: readonly Spot[] = [
-  { x: 0, y: 0 },
-  ...[14, 25].flatMap((step) =>
-    Array.from({ length: 8 }, (_, k) => {
-      const angle = (Math.PI * (k - 1)) / 4;
-      return { x: step * Math.cos(angle), y: step * Math.sin(angle) };
-    }),
-  ),
-];
-
-/** Numbers from 1 at the first spot on the map that is free of others and of `clear`; without one, on the place itself. */
-function placeNumbers(places: readonly Spot[], clear: readonly Box[]) {
-  const taken = [...clear];
-  return places.map((place, k) => {
-    const spots = ASIDE.map(({ x, y }) => ({ x: place.x + x, y: place.y + y }));
-    const isFree = (spot: Spot) => {
-      const [left, top, right, bottom] = boxAround(spot, NUMBER_RADIUS + 0.5);
-      const isOver = ([l, t, r, b]: Box) => left < r && l < right && top < b && t < bottom;
-      return left >= 0 && top >= 0 && right <= MAP_SIDE && bottom <= MAP_SIDE && !taken.some(isOver);
-    };
-    const spot = spots.find(isFree) ?? place;
-    taken.push(boxAround(spot, NUMBER_RADIUS));
-    return { text: String(k + 1), place, spot };
-  });
-}
-
-/** Line from a number that moved aside to its place. */
-function leader({ place, spot }: Readonly<Record<'place' | 'spot', Spot>>): string {
-  if (Math.hypot(place.x - spot.x, place.y - spot.y) < 1) return '';
-  const line = `<path d="M${place.x} ${place.y}L${spot.x} ${spot.y}" stroke="${INK}" stroke-width="0.7"/>`;
-  return line + circle(place, 1.6, INK);
 }
 
 /** One path for each colour, cut at the frame: separate fills of neighbouring pixels would leave seams. */
@@ -189,15 +139,17 @@ function legendStep(step: SizeColor, k: number): string {
   ].join('');
 }
 
-/** A mark on the map itself, because it may be cut out of its page. */
-function stampOf(text: string) {
-  const box = boxAround({ x: MIDDLE.x, y: 10.5 }, textWidth(text, STAMP_SIZE, 'bold') / 2 + 5, 6.5);
-  const words = label(text, MIDDLE.x, box[1] + 9.6, STAMP_SIZE, { color: WARNING });
-  return { box, svg: rect(box, '#ffffff', WARNING, 1) + words };
+/** Label on a ring, south of the point. */
+function ringLabel(miles: number): string {
+  const y = MIDDLE.y + miles * POINTS_PER_MILE;
+  return rect([MIDDLE.x - 10, y - 4.5, MIDDLE.x + 10, y + 4.5]) + label(`${miles} mi`, MIDDLE.x, y + 2.4, LABEL_SIZE);
 }
 
-function boxAround({ x, y }: Spot, half_width: number, half_height = half_width): Box {
-  return [x - half_width, y - half_height, x + half_width, y + half_height];
+/** A mark on the map itself, because it may be cut out of its page. */
+function stamp(text: string): string {
+  const half_width = 3.6 * text.length;
+  const box: Box = [MIDDLE.x - half_width, 4, MIDDLE.x + half_width, 17];
+  return rect(box, '#ffffff', WARNING, 1) + label(text, MIDDLE.x, 13.6, 9, { color: WARNING });
 }
 
 function rect([left, top, right, bottom]: Box, fill = '#ffffff', stroke = 'none', width = 0): string {

@@ -1,11 +1,12 @@
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { BANDS_MI, VERDICTS, type Verification, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import type { GroundReport } from '../../schemas/tables/feeds.ts';
-import { localTimeAt } from '../rules/local-time.ts';
+import { addDays, stormDateStart } from '../../schemas/time.ts';
+import type { Span } from '../rules/radar-coverage.ts';
 import { bandAt, type Signs } from '../rules/verification.ts';
 
-/** Largest MESH of one pixel on one storm date, with the distance to its rectangle. */
-export type ReportPixel = Pick<Signs['pixels'][number], 'row' | 'col' | 'max_mm' | 'distance_m'>;
+/** Largest MESH of one pixel on one storm date with its time, and the distance to its rectangle. */
+export type ReportPixel = Pick<Signs['pixels'][number], 'row' | 'col' | 'max_mm' | 'max_time' | 'distance_m'>;
 
 /** A ground report within the radius, with its geodesic distance from the point. */
 export type ReportedHail = Pick<
@@ -18,6 +19,23 @@ export interface EventMaterial {
   readonly pixels: readonly ReportPixel[];
   /** All reports within the radius, by distance. */
   readonly reports: readonly ReportedHail[];
+}
+
+/** A warning that was in force at the point while hail fell; epoch milliseconds. */
+export interface HeldWarning {
+  readonly event: string;
+  readonly end_ms: number;
+}
+
+/** Storm dates with a detection or a report within the radius, newest first, in the year before the range. */
+export interface EarlierHail {
+  readonly first: string;
+  readonly last: string;
+  /** The newest of them, as many as are listed. */
+  readonly days: readonly (EventMaterial & { readonly storm_date: string })[];
+  readonly count: number;
+  /** Number of storm dates of that year without radar data. */
+  readonly without_data: number;
 }
 
 /** Texts of the request that are printed on the document, unchecked and not part of the finding; null where absent. */
@@ -35,6 +53,9 @@ export interface ReportMaterial {
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
+  /** Of each event with a map, by storm date; null where warnings were never collected. */
+  readonly warnings: ReadonlyMap<string, readonly HeldWarning[]> | null;
+  readonly earlier: EarlierHail;
   readonly radar_source: MixedProvenance | null;
   /** Storm dates of the range for which no ground reports were collected, ascending. */
   readonly dates_without_reports: readonly string[];
@@ -42,8 +63,9 @@ export interface ReportMaterial {
   readonly storm_day_start_hour: number;
 }
 
-/** Limit of events with a map. */
+/** Limits of events with a map, and of earlier storm dates in their list. */
 export const MAPS_MAX = 24;
+export const EARLIER_MAX = 8;
 /** Limits of listed ground reports: of an event, of a document. */
 const EVENT_REPORTS_MAX = 100;
 const REPORTS_MAX = 1000;
@@ -55,66 +77,97 @@ const EDGE_M = 0.01;
  * The events of a document, ascending by date. Dates with hail on radar or on the ground get maps, strongest verdicts and largest
  * hail first. Lists of reports beyond the limits lose their farthest reports.
  */
-export function reportEvents({ verification, events, radar_source, dates_without_reports }: ReportMaterial) {
+export function reportEvents(material: ReportMaterial) {
+  const { verification, events, radar_source, dates_without_reports, storm_day_start_hour } = material;
   const { dates_without_data, dates_seen_in_part } = verification.radar_gaps;
-  const dark = new Set(dates_without_data);
-  const in_part = new Map(dates_seen_in_part.map((date) => [date.date, date]));
-  const unheard = new Set(dates_without_reports);
   const mapped = mappedDates(verification.events);
-  const local = localTimeAt(verification.location);
   let left = REPORTS_MAX;
   return verification.events.map((event, k) => {
-    const { pixels, reports } = events[k] as EventMaterial;
+    const found = events[k] as EventMaterial;
     const { event_date, max_size_mm } = event;
-    const listed = reports.slice(0, Math.min(EVENT_REPORTS_MAX, left));
+    const listed = found.reports.slice(0, Math.min(EVENT_REPORTS_MAX, left));
     left -= listed.length;
     return {
       event,
-      pixels,
-      reports,
+      ...found,
       listed,
       has_map: mapped.has(event_date),
+      time: hailTime(event, found, storm_day_start_hour),
       /** False where no radar data of the date are published. */
-      has_radar: max_size_mm !== null || (radar_source !== null && !dark.has(event_date)),
+      has_radar: max_size_mm !== null || (radar_source !== null && !dates_without_data.includes(event_date)),
       /** False where no ground reports of the date were collected. */
-      has_reports: reports.length > 0 || !unheard.has(event_date),
+      has_reports: found.reports.length > 0 || !dates_without_reports.includes(event_date),
       /** Share of the date in which radar saw the point; null where that is all of it, or not known. */
-      seen_in_part: in_part.get(event_date) ?? null,
-      /** Local time at the point; null without a time zone. */
-      local,
-      ...placesIn(pixels),
+      seen_share: dates_seen_in_part.find(({ date }) => date === event_date)?.share ?? null,
+      ...largestIn(found.pixels),
     };
   });
 }
 export type ReportEvent = ReturnType<typeof reportEvents>[number];
+
+/** When there was hail on a storm date: its detections, else its reports, else its largest echo. */
+export function hailTime(
+  { event_date, first_detected, last_detected }: VerificationEvent,
+  { pixels, reports }: EventMaterial,
+  storm_day_start_hour: number,
+): Span {
+  if (first_detected !== null && last_detected !== null)
+    return { from_ms: Date.parse(first_detected), to_ms: Date.parse(last_detected) };
+  const times = reports.map(({ time }) => time);
+  if (times.length > 0) return { from_ms: Math.min(...times), to_ms: Math.max(...times) };
+  const { largest } = largestIn(pixels);
+  return largest === null
+    ? stormDateSpan(event_date, storm_day_start_hour)
+    : { from_ms: largest.max_time, to_ms: largest.max_time };
+}
+
+/** From the beginning of a storm date to that of the next. */
+export function stormDateSpan(date: string, storm_day_start_hour: number, last = date): Span {
+  return {
+    from_ms: stormDateStart(date, storm_day_start_hour),
+    to_ms: stormDateStart(addDays(last, 1), storm_day_start_hour),
+  };
+}
 
 /** False for a weak echo alone, which may not be hail. */
 export function isHail({ verdict }: VerificationEvent): boolean {
   return verdict !== 'miss';
 }
 
-function mappedDates(events: readonly VerificationEvent[]): Set<string> {
-  const rank = ({ verdict }: VerificationEvent) => VERDICTS.indexOf(verdict);
-  /** Largest size by radar or in a report, mm. */
-  const size = ({ max_size_mm, ground_truth: { nearest_reports } }: VerificationEvent) =>
-    Math.max(max_size_mm ?? 0, ...nearest_reports.map((report) => report.max_size_mm));
-  const strongest = events.filter(isHail).sort((a, b) => rank(a) - rank(b) || size(b) - size(a));
+/** Storm dates that get a map. */
+export function mappedDates(events: readonly VerificationEvent[]): Set<string> {
+  const strongest = events.filter(isHail).sort(byStrength);
   return new Set(strongest.slice(0, MAPS_MAX).map(({ event_date }) => event_date));
 }
 
-/** Places of the hail of a storm date within the radius, by radar; null where there is none. */
-function placesIn(pixels: readonly ReportPixel[]) {
-  const near = pixels.filter(({ distance_m }) => bandAt(distance_m) !== null);
-  const largestOf = (some: readonly ReportPixel[]) =>
-    some.reduce<number | null>((most, { max_mm }) => Math.max(most ?? 0, max_mm), null);
-  const largest_mm = largestOf(near);
-  const nearest_m = Math.min(...near.filter(({ max_mm }) => max_mm === largest_mm).map(({ distance_m }) => distance_m));
+/** Strongest verdict first, then the largest size by radar or in a report. */
+export function byStrength(a: VerificationEvent, b: VerificationEvent): number {
+  const rank = ({ verdict }: VerificationEvent) => VERDICTS.indexOf(verdict);
+  const size_mm = ({ max_size_mm, ground_truth: { nearest_reports } }: VerificationEvent) =>
+    Math.max(max_size_mm ?? 0, ...nearest_reports.map((report) => report.max_size_mm));
+  return rank(a) - rank(b) || size_mm(b) - size_mm(a);
+}
+
+/** The largest of some reports, the nearest of equals; null without any. */
+export function largestReport(reports: readonly ReportedHail[]): ReportedHail | null {
+  return reports.reduce<ReportedHail | null>(
+    (best, one) => (best === null || one.size_mm > best.size_mm ? one : best),
+    null,
+  );
+}
+
+/** Hail of a storm date within the radius, by radar; null where there is none. */
+export function largestIn(pixels: readonly ReportPixel[]) {
+  const near = pixels
+    .filter(({ distance_m }) => bandAt(distance_m) !== null)
+    .map((pixel) => ({ ...pixel, distance_m: pixel.distance_m < EDGE_M ? 0 : pixel.distance_m }))
+    .sort((a, b) => b.max_mm - a.max_mm || a.distance_m - b.distance_m);
   return {
-    /** Distance of the largest pixel, among equals the nearest; 0 where it contains the point. */
-    largest_m: largest_mm === null ? null : nearest_m < EDGE_M ? 0 : nearest_m,
+    /** The largest pixel, among equals the nearest; its distance is 0 where it contains the point. */
+    largest: near[0] ?? null,
     /** Size at the pixel that contains the point, mm; on an edge of the largest of its pixels. */
-    overhead_mm: largestOf(near.filter(({ distance_m }) => distance_m < EDGE_M)),
+    overhead_mm: near.find(({ distance_m }) => distance_m === 0)?.max_mm ?? null,
     /** Largest size in each distance band, mm; the pixel over the point counts in the nearest. */
-    rings_mm: BANDS_MI.map((_, band) => largestOf(near.filter(({ distance_m }) => bandAt(distance_m) === band))),
+    rings_mm: BANDS_MI.map((_, band) => near.find(({ distance_m }) => bandAt(distance_m) === band)?.max_mm ?? null),
   };
 }

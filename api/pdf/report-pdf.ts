@@ -1,9 +1,9 @@
 import pdfmake from 'pdfmake';
 import type { Content, DynamicContent, TDocumentDefinitions } from 'pdfmake/interfaces.js';
-import { VERDICTS, type Verification } from '../../schemas/resources/verification.ts';
+import { VERDICTS } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
-import { stormDateStart } from '../../schemas/time.ts';
-import { stormDayInWords } from '../rules/date-range.ts';
+import { daysBetween } from '../../schemas/time.ts';
+import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
 import {
   heading,
   INK,
@@ -17,29 +17,27 @@ import {
   WARNING,
 } from './blocks.ts';
 import { eventMap, MAP_SIDE } from './event-map.ts';
+import { placeInWords } from './place.ts';
 import { isHail, MAPS_MAX, type ReportEvent, type ReportMaterial, reportEvents } from './report-material.ts';
 import {
-  countsSentence,
-  eventCount,
   eventSummary,
-  headline,
   LIMITS,
   labelsNote,
-  largestSentences,
+  leadSentence,
   methodSentence,
   NOT_REAL,
   NOTE_MAX,
   type NotRealMark,
-  noSignalSentences,
+  overviewSentences,
+  periodNote,
   printedLabels,
   qualityInWords,
-  radarGapSentences,
   reportFacts,
-  reportGapSentences,
+  unprintedLabels,
 } from './sentences.ts';
-import { CAPPED, reportList, verdictTable } from './tables.ts';
+import { CAPPED, earlierTable, gapTable, reportList, verdictTable } from './tables.ts';
 import { FONT_FILES, printable } from './text.ts';
-import { coordinates, counted, localSpan, longDate, sizeInWords } from './words.ts';
+import { coordinates, counted, sizeInWords } from './words.ts';
 
 const DOCUMENT_NAME = 'Date-of-loss hail verification';
 /** Margins of the pages, points: left, top, right, bottom. */
@@ -53,7 +51,7 @@ const DESCRIPTION_MAX = 3000;
 /** An event with up to this number of reports fits one page; a longer list begins on a new page and goes on. */
 const WHOLE_REPORTS_MAX = 15;
 const MAPS =
-  'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark, below that it is a weak echo or small hail. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
+  'A rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark, below that it is a weak echo or small hail. North is up, the cross is the location, and a dot is a ground report. What is paler lies outside the radius and does not count.';
 
 const files = new Set<string>(Object.values(FONT_FILES).flatMap((family) => Object.values(family)));
 pdfmake.setFonts(FONT_FILES);
@@ -68,15 +66,17 @@ export async function reportPdf(material: ReportMaterial, { compress = true } = 
   const { verification } = material;
   const { location, date_range, verification_hash } = verification;
   const events = reportEvents(material);
+  const local = localTimeAt(location);
   const not_real = verification.data_source === null ? null : NOT_REAL[verification.data_source];
   const definition: TDocumentDefinitions = {
     content: [
-      ...titleBlock(material),
-      ...overview(material, events, not_real),
-      ...(events.length === 0 ? [] : verdicts(events, material.storm_day_start_hour)),
+      ...titleBlock(material, local),
+      ...overview(material, events, local),
+      ...(events.length === 0 ? [] : verdicts(events, local)),
+      ...gapTable(material, local),
+      ...earlierHail(material, local),
       section('How well radar sees this place', [paragraph(qualityInWords(verification), 'back')]),
-      ...(events.some(({ has_map }) => has_map) ? [section('Reading the maps', [paragraph(MAPS, 'back', 6)])] : []),
-      ...eventBlocks(events, verification, not_real),
+      ...eventBlocks(events, material, local),
       section('Method', [
         paragraph(printable(verification.methodology.description, DESCRIPTION_MAX), 'back', 4),
         paragraph(methodSentence(material), 'back', 4),
@@ -97,13 +97,14 @@ export async function reportPdf(material: ReportMaterial, { compress = true } = 
     pageBreakBefore: ({ headlineLevel }, { getFollowingNodesOnPage }) =>
       headlineLevel !== undefined && !getFollowingNodesOnPage().some(({ table }) => table !== undefined),
     info: {
-      title: `${DOCUMENT_NAME} at ${coordinates(location)}, ${date_range.start} to ${date_range.end}${not_real === null ? '' : ` (${not_real.title})`}`,
+      title: `${DOCUMENT_NAME} at ${coordinates(location)}, ${date_range.start} to ${date_range.end}${not_real === null ? '' : ` (${not_real.band.toLowerCase()})`}`,
       author: 'hail',
       creator: 'hail',
       producer: 'hail',
       subject: `Report ${material.report_id}, ${verification_hash}`,
       keywords: 'hail, date of loss, verification, MESH',
       creationDate: new Date(material.generated_ms),
+      ...unprintedLabels(material.labels),
     },
     pageSize: 'LETTER',
     pageMargins: MARGINS,
@@ -164,53 +165,44 @@ function band(not_real: NotRealMark | null, y: number): Content[] {
   ];
 }
 
-/** Name of the document, place, labels of the request, and facts: dates, search radius, data, report, method. */
-function titleBlock(material: ReportMaterial): Content[] {
+/** Name of the document, place in words, labels of the request, and facts: period, radius, data, origin. */
+function titleBlock(material: ReportMaterial, local: LocalTime): Content[] {
+  const { location } = material.verification;
   const labels = printedLabels(material.labels);
-  const facts = reportFacts(material).map(fact);
-  const half = Math.ceil(facts.length / 2);
+  const facts = reportFacts(material, local).map(fact);
+  const half = Math.floor(facts.length / 2);
+  const place = placeInWords(location);
   return [
     { text: DOCUMENT_NAME, style: 'title', margin: [0, -8, 0, 0] },
-    { text: `at ${coordinates(material.verification.location)}`, style: 'place' },
+    ...(place === null ? [] : [{ text: place, style: 'place' }]),
+    { text: `${coordinates(location)} (WGS84, as given)`, style: 'small' },
     rule(1.6, 4, 7, INK),
-    ...labels.map(fact),
     ...(labels.length === 0
       ? []
-      : [
-          {
-            text: labelsNote(labels, material.labels),
-            style: 'small',
-            margin: [LABEL_WIDTH, 0, 0, 0],
-          } satisfies Content,
-          rule(0.4, 4, 7),
-        ]),
-    { columns: [{ stack: facts.slice(0, half) }, { stack: facts.slice(half) }], columnGap: 24, margin: [0, 0, 0, 10] },
+      : [...labels.map(fact), fact(['', { text: labelsNote(material.labels), style: 'small' }]), rule(0.4, 2, 7)]),
+    { columns: [{ stack: facts.slice(0, half) }, { stack: facts.slice(half) }], columnGap: 24 },
+    fact(['Check online', `GET /v1/verify/report/${material.report_id} (hash on the last page)`]),
+    paragraph(periodNote(material, local), 'small', 10),
   ];
 }
 
-function fact([name, value]: readonly [string, string]): Content {
+function fact([name, value]: readonly [string, Content]): Content {
   return {
-    columns: [{ text: name, style: 'small', width: LABEL_WIDTH, margin: [0, 1.3, 0, 0] }, { text: value }],
+    columns: [{ text: name, style: 'small', width: LABEL_WIDTH, margin: [0, 1.3, 0, 0] }, value],
     columnGap: 0,
     margin: [0, 0, 0, 2],
   };
 }
 
-/** The answer at a glance: days of each verdict, largest hail, days without data. */
-function overview(material: ReportMaterial, events: readonly ReportEvent[], not_real: NotRealMark | null): Content[] {
-  const lead = events.length > 0 ? headline(material, events) : countsSentence(material, events);
+/** The answer at a glance: the first sentence, the number of storm dates of each verdict, what silence means. */
+function overview(material: ReportMaterial, events: readonly ReportEvent[], local: LocalTime): Content[] {
+  const { data_source } = material.verification;
+  const not_real = data_source === null ? null : NOT_REAL[data_source];
+  const lead = leadSentence(material, events, local);
   return [
-    paragraph(not_real === null ? lead : `${not_real.lead} ${lead}`, 'lead', 6),
-    ...(events.length > 0
-      ? [
-          paragraph(countsSentence(material, events), 'body', 6),
-          verdictCounts(events),
-          ...largestSentences(material, events).map((sentence) => paragraph(sentence, 'body', 2)),
-        ]
-      : noSignalSentences(material).map((sentence) => paragraph(sentence, 'body'))),
-    ...[...radarGapSentences(material), ...reportGapSentences(material)].map((sentence) =>
-      paragraph(sentence, 'strong', 2),
-    ),
+    paragraph(not_real === null ? lead : `${not_real.lead}: ${lead}`, 'lead', 8),
+    ...(events.length === 0 ? [] : [verdictCounts(events)]),
+    ...overviewSentences(material, events, local).map((sentence) => paragraph(sentence, 'body', 2)),
   ];
 }
 
@@ -226,7 +218,12 @@ function verdictCounts(events: readonly ReportEvent[]): Content {
           { canvas: [{ type: 'rect', x: 0, y: 0, w: width, h: 2, color }], margin: [0, 0, 0, 5] },
           {
             columns: [
-              { text: String(eventCount(events, verdict)), style: 'figure', color, width: 'auto' },
+              {
+                text: String(events.filter(({ event }) => event.verdict === verdict).length),
+                style: 'figure',
+                color,
+                width: 'auto',
+              },
               { stack: [verdictMark(verdict, 'lead', 13)], margin: [0, 11.7, 0, 0] },
             ],
             columnGap: 5,
@@ -242,29 +239,36 @@ function verdictCounts(events: readonly ReportEvent[]): Content {
 }
 
 /** The verdict of every storm date with a signal, and notes that explain the columns. */
-function verdicts(events: readonly ReportEvent[], storm_day_start_hour: number): Content[] {
+function verdicts(events: readonly ReportEvent[], local: LocalTime): Content[] {
   return [
     { stack: heading('Verdicts'), unbreakable: true, headlineLevel: 1 },
-    verdictTable(events),
+    verdictTable(events, local),
     ...notesOf(events).map((note) => paragraph(`${CAPPED} ${note}`, 'small', 2)),
     paragraph(
-      `${stormDayInWords(storm_day_start_hour)} ${localInWords(events, storm_day_start_hour)}Storm dates that are not listed have no signal in the published data.`,
-      'small',
-      2,
-    ),
-    paragraph(
-      `Sizes are the largest radar estimates (MESH) of the storm date, in bold the largest of them all: at the location that of the pixel over it, which counts in the nearest ring, too; – is no signal of ${sizeInWords(CELL_GROW_MM)} or more. Confidence, from 0 to 1, is a judgement by fixed rules from size, distance, number of detections, reports and radar geometry; it is no measured frequency. Ground reports: their number and the largest size among them; corroborated where one of them fits a radar detection in size, place and time.`,
+      `Storm dates that are not listed have no signal in the published data. Sizes are the largest radar estimates (MESH) of the storm date, in bold the largest of all: at the location that of the pixel over it, which counts in the nearest ring, too; – is no signal of ${sizeInWords(CELL_GROW_MM)} or more. Confidence, from 0 to 1, is a judgement by fixed rules from size, distance, number of detections, reports and radar geometry; it is no measured frequency. Ground reports: their number and the largest size; corroborated where one of them fits a radar detection in size, place and time.`,
       'small',
     ),
   ];
 }
 
-/** Time zone of the local times, and the local start of the first storm date; empty without a time zone. */
-function localInWords([first]: readonly ReportEvent[], storm_day_start_hour: number): string {
-  if (first === undefined || first.local === null) return '';
-  const { local, event } = first;
-  const start_ms = stormDateStart(event.event_date, storm_day_start_hour);
-  return `Local time is ${local.zone}: the storm date ${event.event_date} begins there on ${localSpan(local, start_ms, start_ms)}. `;
+/** Hail at the place in the year before the range. */
+function earlierHail({ earlier }: ReportMaterial, local: LocalTime): Content[] {
+  const { first, last, days, count, without_data } = earlier;
+  const found = count === 0 ? 'none has' : count === 1 ? 'one has' : `${count} have`;
+  const more = count > days.length ? `, and ${count - days.length} more are not listed` : '';
+  const unseen = without_data === 0 ? '' : ` No radar data are published for ${without_data} of them.`;
+  return [
+    {
+      stack: heading('Earlier hail at this place'),
+      unbreakable: true,
+      ...(days.length > 0 ? { headlineLevel: 1 } : {}),
+    },
+    ...(days.length === 0 ? [] : [earlierTable(earlier, local)]),
+    paragraph(
+      `Of the ${daysBetween(first, last)} storm dates before the period searched (${first} to ${last}) ${found} a detection or a ground report within 5 miles${more}.${unseen}`,
+      'small',
+    ),
+  ];
 }
 
 function notesOf(events: readonly ReportEvent[]): string[] {
@@ -277,39 +281,31 @@ function notesOf(events: readonly ReportEvent[]): string[] {
 }
 
 /** A block with a map for each storm date with hail, up to `MAPS_MAX`; the others only list their reports. */
-function eventBlocks(
-  events: readonly ReportEvent[],
-  { location }: Verification,
-  not_real: NotRealMark | null,
-): Content[] {
+function eventBlocks(events: readonly ReportEvent[], material: ReportMaterial, local: LocalTime): Content[] {
+  const { location, data_source } = material.verification;
+  const not_real = data_source === null ? null : NOT_REAL[data_source];
   const mapped = events.filter(({ has_map }) => has_map);
   const others = events.filter(({ has_map }) => !has_map);
-  const intro = unmappedInWords(events);
   const title = [
     ...heading('Detections and reports by storm date'),
-    ...(intro === '' ? [] : [paragraph(intro, 'small', 6)]),
+    paragraph(`${MAPS}${unmappedInWords(events)}`, 'small', 6),
   ];
   return [
-    ...mapped.map((event, k): Content => {
-      const whole = event.listed.length <= WHOLE_REPORTS_MAX;
+    ...mapped.map((row, k): Content => {
+      const whole = row.listed.length <= WHOLE_REPORTS_MAX;
       return {
         stack: [
           ...(k === 0 ? title : []),
-          ...eventHead(event),
+          ...eventHead(row, local),
           {
             columns: [
-              { svg: eventMap(location, event, not_real), width: MAP_SIDE },
-              {
-                stack: eventSummary(event, not_real).flatMap((part) => [
-                  { text: part.title, style: 'subheading' },
-                  paragraph(part.text, 'body'),
-                ]),
-              },
+              { svg: eventMap(location, row, not_real), width: MAP_SIDE },
+              { stack: eventSummary(row, material, local).map(({ title, text }) => titled(title, text)) },
             ],
             columnGap: 20,
             margin: [0, 0, 0, 4],
           },
-          ...reportList('No.', [event]),
+          ...reportList(location, [row], local),
         ],
         unbreakable: whole,
         ...(whole ? {} : { pageBreak: 'before' }),
@@ -319,19 +315,28 @@ function eventBlocks(
       ? []
       : [
           { stack: heading('Ground reports of the storm dates without a map'), unbreakable: true, headlineLevel: 1 },
-          ...reportList('Storm date', others),
+          ...reportList(location, others, local),
         ]),
   ];
 }
 
-function eventHead({ event }: ReportEvent): Content[] {
+function titled(title: string, text: string): Content {
+  return { text: [{ text: `${title}. `, style: 'strong' }, text], style: 'body', margin: [0, 0, 0, 4] };
+}
+
+function eventHead({ event, time }: ReportEvent, local: LocalTime): Content[] {
   return [
     rule(0.5, 0, 5),
     {
       columns: [
-        { text: longDate(event.event_date), style: 'lead', width: MAP_SIDE },
-        verdictMark(event.verdict, 'lead', 13),
-        { text: `storm date ${event.event_date} (UTC)`, style: 'small', alignment: 'right', margin: [0, 4, 0, 0] },
+        { text: local.words('date', time.from_ms, time.to_ms), style: 'lead', width: 'auto' },
+        { stack: [verdictMark(event.verdict, 'lead', 13)], width: 90 },
+        {
+          text: `storm date ${event.event_date} (UTC)`,
+          style: 'small',
+          alignment: 'right',
+          margin: [0, 4, 0, 0],
+        },
       ],
       columnGap: 20,
       margin: [0, 0, 0, 2],
@@ -343,9 +348,9 @@ function eventHead({ event }: ReportEvent): Content[] {
 function unmappedInWords(events: readonly ReportEvent[]): string {
   const hail = events.filter(({ event }) => isHail(event)).length;
   const weak = events.length - hail;
-  const unmapped = `Maps are drawn for ${MAPS_MAX} of ${hail} storm dates with hail, those with the strongest verdicts and the largest hail; of the others the table of verdicts has the radar's part, and a list after the maps every report.`;
-  const without = `${counted(weak, 'storm date')} with a weak echo only ${weak === 1 ? 'has' : 'have'} no map: the table of verdicts has the sizes.`;
-  return [hail > MAPS_MAX ? unmapped : '', weak > 0 ? without : ''].join(' ').trim();
+  const unmapped = ` Maps are drawn for ${MAPS_MAX} of ${hail} storm dates with hail, those with the strongest verdicts and the largest hail; of the others the table of verdicts has the radar's part, and a list after the maps every report.`;
+  const without = ` ${counted(weak, 'storm date')} with a weak echo only ${weak === 1 ? 'has' : 'have'} no map.`;
+  return `${hail > MAPS_MAX ? unmapped : ''}${weak > 0 ? without : ''}`;
 }
 
 /** The hash, its content, and the command that reproduces it. */
@@ -354,7 +359,7 @@ function hash(verification_hash: string): Content[] {
     ...heading('Verification hash'),
     { text: verification_hash, style: 'code', margin: [0, 0, 0, 4] },
     paragraph(
-      'SHA-256 of location, date range, all events and version of the method as canonical JSON (RFC 8785). To check it, ask POST /v1/verify the same question, compare its verification_hash, and make the digest of the saved answer with the line below. A later answer may differ where data came or changed: compare "Data as of" on the first page.',
+      'SHA-256 of location, date range, all events and version of the method as canonical JSON (RFC 8785). The report checked online has the same; or ask POST /v1/verify the same question, compare its verification_hash, and make the digest of the saved answer with the line below. A later answer may differ where data came or changed: compare "Data as of" on the first page.',
       'back',
       4,
     ),

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import anyAscii from 'any-ascii';
 import { create, type Font } from 'fontkit';
 
 /** Files of the fonts. Arimo and Cousine have the widths of Helvetica and Courier, and the Latin, Greek and Cyrillic letters. */
@@ -12,19 +11,12 @@ export const FONT_FILES = {
   Cousine: { normal: fileOf('@expo-google-fonts/cousine/400Regular/Cousine_400Regular.ttf') },
 };
 
-const REGULAR = read(FONT_FILES.Arimo.normal);
 const BOLD = read(FONT_FILES.Arimo.bold);
 
 /** Code points that both text fonts have a glyph for. */
 export const GLYPHS: ReadonlySet<number> = new Set(
-  REGULAR.characterSet.filter((code) => BOLD.hasGlyphForCodePoint(code)),
+  read(FONT_FILES.Arimo.normal).characterSet.filter((code) => BOLD.hasGlyphForCodePoint(code)),
 );
-
-/** Width of a text in Arimo, points. */
-export function textWidth(text: string, size: number, weight: 'normal' | 'bold' = 'normal'): number {
-  const font = weight === 'bold' ? BOLD : REGULAR;
-  return (font.layout(text).advanceWidth * size) / font.unitsPerEm;
-}
 
 function fileOf(name: string): string {
   return fileURLToPath(import.meta.resolve(name));
@@ -43,25 +35,22 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}]/gu;
 const DRAWN = /^(?![\p{M}\ufff9-\ufffd])[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]$/u;
 
 /**
- * Text that the fonts can draw. White space becomes single spaces, except no-break spaces; invisible characters are removed.
- * Characters that the fonts lack are written in Latin letters: unusual marks are dropped, other scripts transliterated, an emoji
- * becomes its name; characters without such a form are removed. A text longer than `longest` characters is cut and ends in `…`.
+ * Text that the fonts can draw: of what they lack, letters lose unusual marks, and any other character is written as its number,
+ * `U+6771`. A text longer than `longest` characters is cut and ends in `…`.
  */
 export function printable(text: string, longest: number): string {
   // The cut bounds the work: the rest would not be shown.
-  const head = visible(text.slice(0, 4 * longest));
-  const shown = Array.from(head, (character) => (isDrawn(character) ? character : inLatinLetters(character)))
+  const shown = Array.from(visible(text.slice(0, 4 * longest)), (character) =>
+    isDrawn(character) ? character : withoutGlyph(character),
+  )
     .join('')
+    .replace(/ +/g, ' ')
     .trim();
   return shown.length > longest ? `${shown.slice(0, longest - 1)}…` : shown;
 }
 
-/** Whether `printable` transliterates any character of a text. */
-export function isTransliterated(text: string): boolean {
-  return !Array.from(visible(text)).every(isDrawn);
-}
-
-function visible(text: string): string {
+/** Text with single spaces, except no-break spaces, and without invisible characters. */
+export function visible(text: string): string {
   return text
     .normalize('NFC')
     .replace(/[^\S\u00a0]+/gu, ' ')
@@ -73,8 +62,7 @@ function isDrawn(character: string): boolean {
   return DRAWN.test(character) && GLYPHS.has(character.codePointAt(0) ?? 0);
 }
 
-function inLatinLetters(character: string): string {
-  const parts = character.normalize('NFKD');
-  const plain = Array.from(parts).filter(isDrawn).join('');
-  return plain.trim() === '' ? anyAscii(character) || anyAscii(parts) : plain;
+function withoutGlyph(character: string): string {
+  const plain = Array.from(character.normalize('NFKD')).filter(isDrawn).join('').trim();
+  return plain === '' ? `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')} ` : plain;
 }

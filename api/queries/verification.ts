@@ -3,10 +3,11 @@ import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
+import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { type GroundReport, groundReports } from '../../schemas/tables/feeds.ts';
 import { detections } from '../../schemas/tables/radar.ts';
 import { addDays, monthOf, timestamp } from '../../schemas/time.ts';
-import type { EventMaterial } from '../pdf/report-material.ts';
+import { EARLIER_MAX, type EarlierHail, type EventMaterial } from '../pdf/report-material.ts';
 import type { CollectionEdition, Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import type { Terrain } from '../published/terrain.ts';
@@ -52,6 +53,8 @@ export interface ReadVerification {
 
 /** Pixels are read up to this distance from the point: a map shows a little more than the radius. */
 const READ_RADIUS_KM = 10;
+/** Storm dates before the range in which a report lists earlier hail. */
+const DAYS_BEFORE = 365;
 
 /**
  * Whether hail fell at a point, day by day: a pure function of the question, the edition and the methodology, independent of the
@@ -65,11 +68,7 @@ export async function readVerification(
   const point = { lat: rounded(lat, 5), lon: rounded(lon, 5) };
   const span = { first: date_start, last: date_end };
   const collection = edition.collection('reports');
-  const [pixels, reports] = await Promise.all([
-    readPixelDays(engine, edition, { ...point, ...span, radius_km: READ_RADIUS_KM, min_size_mm: SIGNAL_MIN_MM }),
-    reportsAround(engine, collection, point, span),
-  ]);
-  const found = signsAround(point, pixels, reports);
+  const found = await readSigns(engine, edition, { ...point, ...span, min_size_mm: SIGNAL_MIN_MM });
   const open = found.filter(needsTimes).map(({ storm_date }) => storm_date);
   const [times, radar, report_gaps] = await Promise.all([
     detectionTimes(engine, edition, point, open),
@@ -123,6 +122,36 @@ export async function readVerification(
     data_as_of: timestamp(dataAsOf(edition, collection, found, span)),
   };
   return { verification, events: found, radar_source, dates_without_reports };
+}
+
+/** Storm dates of the year before a date with a detection or a report within the radius of a point, newest first; so many of them. */
+export async function earlierHail(
+  engine: Queries,
+  edition: Edition,
+  { lat, lon }: Position,
+  date_start: string,
+): Promise<EarlierHail> {
+  const span = { first: addDays(date_start, -DAYS_BEFORE), last: addDays(date_start, -1) };
+  const found = await readSigns(engine, edition, { lat, lon, ...span, min_size_mm: DETECTION_MIN_MM });
+  return {
+    ...span,
+    days: found.toReversed().slice(0, EARLIER_MAX),
+    count: found.length,
+    without_data: datesWithoutData(edition, span.first, span.last).length,
+  };
+}
+
+/** Storm dates of a span with signs within the radius, radar from a size on, ascending. */
+async function readSigns(
+  engine: Queries,
+  edition: Edition,
+  asked: Position & { readonly first: string; readonly last: string; readonly min_size_mm: number },
+): Promise<Signs<GroundReport>[]> {
+  const [pixels, reports] = await Promise.all([
+    readPixelDays(engine, edition, { ...asked, radius_km: READ_RADIUS_KM }),
+    reportsAround(engine, edition.collection('reports'), asked, asked),
+  ]);
+  return signsAround(asked, pixels, reports);
 }
 
 function reportsAround(

@@ -1,40 +1,42 @@
 import timeZoneName from '@photostructure/tz-lookup';
 import type { Position } from '../../schemas/geo/position.ts';
 
-export interface LocalTime {
-  /** IANA name of the zone. */
-  readonly zone: string;
-  /** An instant as clocks show it: YYYY-MM-DD, `7:31 p.m.`, and `CDT`, or `GMT-7` where English has no abbreviation. */
-  readonly at: (time_ms: number) => Readonly<Record<'date' | 'clock' | 'abbreviation', string>>;
-}
+const DATE = { weekday: 'short', month: 'short', day: 'numeric', year: 'numeric' } as const;
+const CLOCK = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
+const FORMS = {
+  /** `Fri, Nov 27, 2026` */
+  date: DATE,
+  /** `Friday, November 27, 2026, 9:29 – 9:52 PM CST` */
+  long: { ...DATE, weekday: 'long', month: 'long', ...CLOCK },
+  /** `Fri, Nov 27, 2026, 9:29 – 9:52 PM CST` */
+  medium: { ...DATE, ...CLOCK },
+  /** `Nov 27, 9:29 – 9:52 PM CST` */
+  short: { month: 'short', day: 'numeric', ...CLOCK },
+} as const;
 
 /** Zones of the open sea, without civil time: `Etc/GMT+9`. */
 const AT_SEA = /^Etc\//;
 
-/** Civil time at a place, daylight saving time included; null far out at sea, which has UTC alone. */
-export function localTimeAt({ lat, lon }: Position): LocalTime | null {
-  const zone = timeZoneName(lat, lon);
-  if (AT_SEA.test(zone)) return null;
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: 'numeric',
-    minute: '2-digit',
-    hour12: true,
-    timeZoneName: 'short',
-  });
+/** Civil time at a place, daylight saving time included; far out at sea UTC. */
+export function localTimeAt({ lat, lon }: Position) {
+  const found = timeZoneName(lat, lon);
+  /** IANA name of the zone. */
+  const zone = AT_SEA.test(found) ? 'UTC' : found;
   return {
     zone,
-    at: (time_ms) => {
-      const parts = new Map(format.formatToParts(time_ms).map(({ type, value }) => [type, value]));
-      const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? '';
-      return {
-        date: `${part('year')}-${part('month')}-${part('day')}`,
-        clock: `${part('hour')}:${part('minute')} ${part('dayPeriod') === 'AM' ? 'a.m.' : 'p.m.'}`,
-        abbreviation: part('timeZoneName'),
-      };
+    /** An instant, or a span of time, in words; of a longer span both dates, and both abbreviations of the zone. */
+    words: (form: keyof typeof FORMS, first_ms: number, last_ms = first_ms): string => {
+      const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, ...FORMS[form] });
+      const abbreviation = (time_ms: number) =>
+        format.formatToParts(time_ms).find(({ type }) => type === 'timeZoneName')?.value;
+      // A range has one abbreviation even where summer time ends within it.
+      const isOneZone = abbreviation(first_ms) === abbreviation(last_ms);
+      const text = isOneZone
+        ? format.formatRange(first_ms, last_ms)
+        : `${format.format(first_ms)} – ${format.format(last_ms)}`;
+      // A line does not break within the clock.
+      return text.replaceAll(/[\u2009\u202f]|(?<=[AP]M) /g, '\u00a0');
     },
   };
 }
+export type LocalTime = ReturnType<typeof localTimeAt>;

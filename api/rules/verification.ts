@@ -110,10 +110,13 @@ function signalsOf(point: Position, rows: readonly PixelDay[]) {
   const signals = Array.from(byPixel.values(), (stretches) => {
     const { row, col } = stretches[0] as PixelDay;
     const distance_m = boundedDistanceM(point, row, col, BANDS_M);
+    const max_mm = Math.max(...stretches.map((one) => one.max_mm));
     return {
       row,
       col,
-      max_mm: Math.max(...stretches.map(({ max_mm }) => max_mm)),
+      max_mm,
+      /** The earliest scan of that size. */
+      max_time: Math.min(...stretches.filter((one) => one.max_mm === max_mm).map(({ max_time }) => max_time)),
       /** From the point to the pixel's rectangle, exact enough for its band. */
       distance_m,
       /** Index of its band; null beyond the radius. */

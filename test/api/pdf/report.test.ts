@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import test from 'ava';
 import { eventMap, MAP_SIDE } from '../../../api/pdf/event-map.ts';
+import { placeInWords } from '../../../api/pdf/place.ts';
 import {
   type ReportedHail,
   type ReportMaterial,
@@ -8,11 +9,11 @@ import {
   reportEvents,
 } from '../../../api/pdf/report-material.ts';
 import { reportPdf } from '../../../api/pdf/report-pdf.ts';
-import { headline } from '../../../api/pdf/sentences.ts';
+import { leadSentence } from '../../../api/pdf/sentences.ts';
 import { GLYPHS, printable } from '../../../api/pdf/text.ts';
+import { localTimeAt } from '../../../api/rules/local-time.ts';
 import { destination } from '../../../schemas/geo/distance.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
-import type { Position } from '../../../schemas/geo/position.ts';
 import { addDays } from '../../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../../schemas/units.ts';
 import { hasPdftotext, pagesByPoppler, pagesIn, placedTexts, textsIn } from '../../support/data/pdf-reading.ts';
@@ -32,6 +33,8 @@ const HOSTILE =
   '\u202eEvil) Tj ET Q >> endobj 7 0 obj << /S /JavaScript /JS (app.alert(1)) >> \\( \u0000\u0007 日本語 Łódź 🧊 https://evil.example javascript:alert(1)';
 
 const plain = (material: ReportMaterial) => reportPdf(material, { compress: false });
+/** A text as the properties of a file hold it. */
+const utf16 = (text: string) => Buffer.from(text, 'utf16le').swap16().toString('latin1');
 const nothingFound = () => reportMaterial(MAY, []);
 
 /** All that a document must tell of a claim, as it is written. */
@@ -102,7 +105,7 @@ test('text from data makes no link, no script and no object, and a character wit
   const outside_texts = pdf.toString('latin1');
   for (const sign of ['/JavaScript', '/JS', '/URI', '/Annot', '/OpenAction', '/Launch', 'evil.example'])
     t.false(outside_texts.includes(sign), sign);
-  t.regex(textsIn(pdf).join(' '), /Evil\) Tj ET Q >> endobj .* RiBenYu Łódź :ice_cube: https:/);
+  t.regex(textsIn(pdf).join(' '), /Evil\) Tj ET Q >> endobj .* U\+65E5 U\+672C U\+8A9E Łódź U\+1F9CA https:/);
 });
 
 test('every font is embedded and says its characters', async (t) => {
@@ -114,30 +117,31 @@ test('every font is embedded and says its characters', async (t) => {
   t.is(count(/\/Subtype \/(Type1|TrueType)\b/g), 0);
 });
 
-test('what a request has printed stands on the first page alone, in any script, and is no part of the hash', async (t) => {
+test('what a request has printed stands on the first page alone, and what the fonts lack in the properties, no part of the hash', async (t) => {
   const labels = { prepared_for: '東京海上', reference: 'Полис № 77', address: HOSTILE.slice(0, 200) };
   const material = claimMaterial({ labels });
   const pdf = await plain(material);
   const [first = [], ...others] = placedTexts(pdf);
   const words = first.map(({ text }) => text).join(' ');
-  t.regex(words, /Prepared for DongJingHaiShang Reference Полис № 77 Address Evil\) Tj ET Q >> endobj/);
-  t.regex(
-    words,
-    /Prepared for, reference, and address: as given, not checked\. The coordinates above were searched\. Scripts/,
-  );
+  t.regex(words, /Prepared for U\+6771 U\+4EAC U\+6D77 U\+4E0A Reference Полис № 77 Address Evil\) Tj ET Q >> endobj/);
+  t.regex(words, /As given, not checked\. The coordinates above were searched\. Characters that the fonts .* lack/);
   t.notRegex(
     others
       .flat()
       .map(({ text }) => text)
       .join(' '),
-    /Полис|DongJing|Evil/,
+    /Полис|U\+6771|Evil/,
   );
-  t.true(words.includes(`${claimMaterial().verification.verification_hash.slice(0, 19)}…`));
-  // Neither metadata nor bookmarks hold them.
+  t.true(words.includes(material.verification.verification_hash.slice(0, 19)));
+  t.is(material.verification.verification_hash, claimMaterial().verification.verification_hash);
+  // A property is written with escapes: one character of this text ends in a line feed.
+  t.true(pdf.toString('latin1').replaceAll('\\n', '\n').includes(utf16('東京海上')));
+  // Strings of the properties are UTF-16; bookmarks hold no text of a request.
   t.notRegex(pdf.toString('latin1').replaceAll(/\[.*\] TJ/g, ''), /Evil|JavaScript|4711/);
-  const objects = (bytes: Buffer) => bytes.toString('latin1').match(/^\d+ 0 obj$/gm)?.length;
-  const harmless = { prepared_for: 'Abc', reference: 'Abc', address: 'Abc' };
-  t.is(objects(pdf), objects(await plain(claimMaterial({ labels: harmless }))));
+  const objects = (bytes: Buffer) => bytes.toString('latin1').match(/^\d+ 0 obj$/gm)?.length ?? 0;
+  const harmless = await plain(claimMaterial({ labels: { prepared_for: 'Abc', reference: 'Abc', address: 'Abc' } }));
+  // Each property is an object.
+  t.is(objects(pdf), objects(harmless) + 2);
 });
 
 test('no figure of a document is NaN, undefined or null', async (t) => {
@@ -149,7 +153,7 @@ test('ninety storm dates: a row each under a repeated head, 24 maps, and both ar
   const material = longMaterial(90, 200, 3);
   const pdf = await plain(material);
   const texts = textsIn(pdf);
-  const rows = texts.filter((text) => /^2026-\d\d-\d\d$/.test(text));
+  const rows = texts.flatMap((text) => /^(2026-\d\d-\d\d), \d\d:\d\d – /.exec(text)?.[1] ?? []);
   t.deepEqual(
     material.verification.events.map(({ event_date }) => event_date).filter((date) => !rows.includes(date)),
     [],
@@ -167,7 +171,7 @@ test('a thousand reports at most are listed, a hundred of a date, nearest first,
   const one = await plain(longMaterial(1, 0, 140));
   t.regex(textsIn(one).join(' '), /40 reports farther away are not listed; the largest of them: 1\.\d\d in/);
   const many = await plain(longMaterial(90, 0, 60));
-  t.is(textsIn(many).filter((text) => text === 'NWS storm report').length, 1000);
+  t.is(textsIn(many).filter((text) => text === 'NWS report').length, 1000);
   t.true(pagesIn(many) < 60, String(pagesIn(many)));
 });
 
@@ -175,78 +179,74 @@ test('where nothing was found one page says so, and that this proves nothing', a
   const pdf = await plain(nothingFound());
   const text = textsIn(pdf).join(' ');
   t.is(pagesIn(pdf), 1);
-  t.regex(text, /No hail signal within 5 miles of the location in these 30 storm dates\./);
+  t.regex(text, /No hail signal within 5 miles of the location in the period searched\./);
   t.regex(text, /does not say that no hail fell\. Absence of evidence is not proof of absence\./);
   t.regex(text, /sha256:[0-9a-f]{64}/);
 });
 
-test('storm dates without data are named, as nothing can be said about them', async (t) => {
-  const dates_without_data = ['2026-05-03', '2026-05-04', '2026-05-09'];
-  const some = textsIn(await plain(reportMaterial(MAY, [], { dates_without_data }))).join(' ');
-  t.regex(
-    some,
-    /3 storm dates of the range, and nothing can be said about what radar saw on these dates: 2026-05-03 to 2026-05-04, 2026-05-09/,
-  );
-  const none = textsIn(await plain(reportMaterial(MAY, [], {}, null))).join(' ');
-  t.regex(none, /No radar data for these 30 storm dates: nothing can be said\./);
-  t.notRegex(none, /No hail signal/);
+/** Texts of a document on these events. */
+async function wordsOf(given: GivenMaterial, range = MAY, found: Parameters<typeof reportMaterial>[1] = []) {
+  return textsIn(await plain(reportMaterial(range, found, given))).join(' ');
+}
+const seenInPart = (date: string, from: string, to: string) => ({
+  ...{ date, share: 0.924, until: null, gap_count: 1 },
+  gaps: [{ from: `${date}T${from}Z`, to: `${date}T${to}Z` }],
+});
+const unseen = (date: string) => ({
+  ...seenInPart(date, '00:00:00', '00:00:00'),
+  share: 0,
+  gaps: [{ from: `${date}T00:00:00Z`, to: `${addDays(date, 1)}T00:00:00Z` }],
 });
 
-test('silence is claimed only for the storm dates on which radar looked at the place, and the others are named', async (t) => {
-  const wordsOf = async (more: GivenMaterial, range = MAY) =>
-    textsIn(await plain(reportMaterial(range, [], more))).join(' ');
-  const dates_without_data = ['2026-05-03', '2026-05-04'];
-  const unseen = (date: string) => ({
-    ...{ date, share: 0, until: null, gap_count: 1 },
-    gaps: [{ from: `${date}T00:00:00Z`, to: `${addDays(date, 1)}T00:00:00Z` }],
-  });
-  const in_part = (date: string) => ({
-    ...{ date, share: 0.924, until: null, gap_count: 1 },
-    gaps: [{ from: `${date}T09:08:39Z`, to: `${date}T10:58:37Z` }],
-  });
-  const mostly = await wordsOf({ dates_without_data, dates_seen_in_part: [unseen('2026-05-09')] });
+test('silence is claimed only for what radar saw of the place, and the rest is listed by local time', async (t) => {
+  const silence = /No hail signal within 5 miles of the location in what radar saw of the period searched\./;
+  const dates_without_data = ['2026-05-03', '2026-05-04', '2026-05-09'];
+  const some = await wordsOf({ dates_without_data, dates_seen_in_part: [unseen('2026-05-05')] });
+  t.regex(some, silence);
   t.regex(
-    mostly,
-    /No hail signal within 5 miles of the location on the 27 of 30 storm dates on which radar looked at it\./,
+    some,
+    /no data published May 2, 7:00 PM CDT – May 4, 7:00 PM CDT; May 8, 7:00 PM CDT – May 9, 7:00 PM CDT 2026-05-03 to 2026-05-04, 2026-05-09/,
   );
-  t.regex(mostly, /No scan saw the location on 1 storm date, [^:]+: 2026-05-09\./);
-  t.notRegex(mostly, /only in part/);
+  t.regex(some, /no scan of the location May 4, 7:00 PM CDT – May 5, 7:00 PM CDT 2026-05-05/);
   const brief = { from: '2026-05-05T00:00:00Z', to: '2026-05-05T00:00:14Z' };
-  const second = await wordsOf({
-    dates_seen_in_part: [{ ...in_part('2026-05-05'), gap_count: 2, gaps: [brief, ...in_part('2026-05-05').gaps] }],
-  });
-  t.regex(second, /nothing from 09:08 to 10:58 UTC, and 1 shorter time\)/);
-  const partly = await wordsOf({ dates_without_data, dates_seen_in_part: [in_part('2026-05-05')] });
-  t.regex(partly, /No hail signal within 5 miles of the location in what radar saw of it in these 30 storm dates\./);
-  t.regex(partly, /2026-05-05 \(92\.4 % seen; nothing from 09:08 to 10:58 UTC\)\./);
-  const running = { ...in_part('2026-05-30'), share: 1, until: '2026-05-30T20:36:00Z', gap_count: 0, gaps: [] };
-  t.regex(
-    await wordsOf({ dates_seen_in_part: [running] }),
-    /in what radar saw of it .* 2026-05-30 \(100 % seen up to 20:36 UTC, its newest scan\)\./,
-  );
+  const gaps = [brief, ...seenInPart('2026-05-05', '09:08:39', '10:58:37').gaps];
+  const partly = await wordsOf({ dates_seen_in_part: [{ ...seenInPart('2026-05-05', '', ''), gap_count: 2, gaps }] });
+  t.regex(partly, silence);
+  t.regex(partly, /no scan of the location May 5, 4:08 – 5:58 AM CDT; and shorter times 2026-05-05/);
+  const running = { ...seenInPart('2026-05-30', '', ''), share: 1, until: '2026-05-30T20:36:00Z', gaps: [] };
+  t.regex(await wordsOf({ dates_seen_in_part: [running] }), /no scan of the location May 30, 3:36 – 7:00 PM CDT/);
   t.regex(
     await wordsOf({ dates_with_unknown_scans: ['2026-05-07', '2026-05-08'] }),
-    /Of 2 storm dates only the sum of the whole day is published, [^:]+ not known: 2026-05-07 to 2026-05-08\./,
+    /times of scans not known May 6, 7:00 PM CDT – May 8, 7:00 PM CDT 2026-05-07 to 2026-05-08/,
   );
-  const one_date = { start: '2026-05-03', end: '2026-05-03' };
-  const blind = await wordsOf({ dates_seen_in_part: [unseen('2026-05-03')] }, one_date);
-  t.regex(blind, /Radar did not look at the location on this storm date: nothing can be said\./);
-  t.notRegex(blind, /No hail signal|hold no echo/);
+  for (const [given, why] of [
+    [
+      { dates_seen_in_part: [], radar_source: null },
+      /No radar data are published for the period searched: nothing can be said\./,
+    ],
+    [
+      { dates_seen_in_part: [unseen('2026-05-03')], radar_source: 'observed' },
+      /Radar did not look at the location in the period searched:/,
+    ],
+  ] as const) {
+    const blind = await wordsOf(
+      { ...given, dates_seen_in_part: [...given.dates_seen_in_part] },
+      { start: '2026-05-03', end: '2026-05-03' },
+    );
+    t.regex(blind, why);
+    t.notRegex(blind, /No hail signal/);
+  }
 });
 
 test('of storm dates whose ground reports were not collected nobody is said to have been silent', async (t) => {
-  const wordsOf = async (dates: readonly string[]) => {
-    const found = [{ event: verdictOf('2026-05-02'), pixels: [], reports: [] }];
-    return textsIn(await plain(reportMaterial(MAY, found, { dates_without_reports: dates }))).join(' ');
-  };
-  const silent = /feeds hold no report .* None within 5 miles in the collected feeds/;
-  t.regex(await wordsOf([]), silent);
-  t.notRegex(await wordsOf([]), /not collected|were collected/);
-  const some = await wordsOf(['2026-05-02', '2026-05-03']);
-  t.regex(some, /No ground reports of 2 storm dates of the range were collected, [^:]+: 2026-05-02 to 2026-05-03\./);
-  t.regex(some, /not collected .* whether anybody reported hail is not known\./);
-  const none = await wordsOf(Array.from({ length: 30 }, (_, k) => addDays(MAY.start, k)));
-  t.regex(none, /No ground reports of these storm dates were collected: that none is listed says nothing\./);
+  const of = (dates_without_reports: readonly string[]) =>
+    wordsOf({ dates_without_reports }, MAY, [{ event: verdictOf('2026-05-02'), pixels: [], reports: [] }]);
+  t.regex(await of([]), /feeds hold no report .* None within 5 miles in the collected feeds/);
+  t.notRegex(await of([]), /not collected:|reports: not collected/);
+  const some = await of(['2026-05-02', '2026-05-03']);
+  t.regex(some, /Ground reports: not collected May 1, 7:00 PM CDT – May 3, 7:00 PM CDT 2026-05-02 to 2026-05-03/);
+  t.regex(some, /Not collected for this storm date: whether anybody reported hail is not known\./);
+  const none = await of(Array.from({ length: 30 }, (_, k) => addDays(MAY.start, k)));
   t.notRegex(none, /collected feeds|Storm Prediction Center/);
 });
 
@@ -256,9 +256,9 @@ test('a place outside the area of the data gets no word of silence, however well
   const [inside, outside] = await Promise.all(
     [material, { ...material, verification: honolulu }].map(async (one) => textsIn(await plain(one)).join(' ')),
   );
-  t.regex(inside ?? '', /No hail signal .* hold no echo .* Detection here is good/);
+  t.regex(inside ?? '', /No hail signal .* Detection here is good/);
   t.regex(outside ?? '', /No radar data can exist for this location: nothing can be said\./);
-  t.notRegex(outside ?? '', /No hail signal|hold no echo|Detection here/);
+  t.notRegex(outside ?? '', /No hail signal|Detection here/);
 });
 
 test('a report on a date without radar data is told as that, not as silence of the radar', async (t) => {
@@ -276,14 +276,14 @@ test('a report on a date without radar data is told as that, not as silence of t
   ]) {
     const text = textsIn(await plain(material)).join(' ');
     t.regex(text, /no radar data .* No radar data of this storm date are published:/);
-    t.notRegex(text, /no radar signal/i);
+    t.notRegex(text, /no radar signal|No signal of/);
   }
-  t.regex(textsIn(await plain(reportMaterial(MAY, found))).join(' '), /no radar signal .* No radar signal of 0\.20 in/);
+  t.regex(textsIn(await plain(reportMaterial(MAY, found))).join(' '), /no radar signal .* No signal of 0\.20 in/);
   const of_share = async (share: number) => {
     const dates_seen_in_part = [{ date: '2026-05-03', share, until: null, gap_count: 0, gaps: [] }];
     return textsIn(await plain(reportMaterial(MAY, found, { dates_seen_in_part }))).join(' ');
   };
-  t.regex(await of_share(0.083), /on this storm date, of which radar saw 8\.3 %\./);
+  t.regex(await of_share(0.083), /Radar saw 8\.3 % of this storm date\./);
   t.regex(await of_share(0), /No scan of this storm date saw the location: whether radar would have shown hail/);
 });
 
@@ -297,28 +297,78 @@ for (const [data_source, band, map, title] of [
     t.is(texts.filter((text) => text === band).length, 2 * pagesIn(pdf));
     t.is(texts.filter((text) => text === map).length, 2);
     // Strings with characters beyond Latin are UTF-16 in the file.
-    t.true(pdf.includes(Buffer.from(title, 'utf16le').swap16()));
+    t.true(pdf.toString('latin1').includes(utf16(title)));
   });
 
-test('times on another UTC date than the storm date say which', async (t) => {
-  const texts = textsIn(await plain(claimMaterial({ storm_day_start_hour: 12 })));
-  t.true(texts.includes('May 13, 00:06'));
-  t.true(texts.includes('May 12, 7:06 p.m.'));
-  t.regex(texts.join(' '), /A storm date runs from 12:00 UTC to 12:00 UTC of the next day/);
-  t.regex(texts.join(' '), /the storm date 2026-05-01 begins there on May 1, 7:00 a\.m\. CDT\./);
-  t.regex(textsIn(await plain(claimMaterial())).join(' '), /2026-05-01 begins there on Apr 30, 7:00 p\.m\. CDT\./);
-});
-
-test('local time stands with UTC where the place has a time zone, and far out at sea there is UTC alone', async (t) => {
+test('local time leads, from the first sentence on; storm dates and UTC stand below it, with the UTC date where it is another', async (t) => {
+  const words = textsIn(await plain(claimMaterial())).join(' ');
+  t.regex(words, /Friday, May 1, 2026, 3:12 – 4:04 PM CDT: radar estimates hail of up to 1\.74 in/);
+  t.regex(words, /Fri, May 1, 2026, 3:12 – 4:04 PM CDT 2026-05-01, 20:12 – 21:04 UTC/);
+  t.regex(words, /Tue, May 12, 2026, 6:44 – 7:06 PM CDT 2026-05-12, 23:44 – 05-13 00:06 UTC/);
+  t.regex(words, /Searched Thu, Apr 30, 2026, 7:00 PM CDT – Sat, May 30, 2026, 7:00 PM CDT Storm dates 2026-05-01 to/);
+  t.regex(words, /Hail from May 30, 7:00 PM CDT on is of storm date 2026-05-31, which was not searched\./);
+  const convective = textsIn(await plain(claimMaterial({ storm_day_start_hour: 12 }))).join(' ');
+  t.regex(convective, /Storm dates begin at 12:00 UTC\. Hail from May 31, 7:00 AM CDT on is of storm date 2026-05-31/);
   const material = claimMaterial();
-  const ashore = textsIn(await plain(material)).join(' ');
-  t.regex(ashore, /Local time America\/Chicago \(CDT\)/);
-  t.regex(ashore, /from 20:12 to 21:04 UTC \(May 1, 3:12 p\.m\. to 4:04 p\.m\. CDT\)/);
-  t.regex(ashore, /Time \(UTC\) Local \(CDT\)/);
   const verification = { ...material.verification, location: { lat: 35, lon: -140 } };
   const at_sea = textsIn(await plain({ ...material, verification })).join(' ');
-  t.regex(at_sea, /Local time UTC: no time zone here .* First seen \(UTC\)/);
-  t.notRegex(at_sea, /[ap]\.m\.|C[DS]T/);
+  t.regex(at_sea, /Friday, May 1, 2026, 8:12 – 9:04 PM UTC: radar/);
+  t.notRegex(at_sea, /C[DS]T/);
+});
+
+for (const [zone, location, first, last, expected] of [
+  ['New York', { lat: 40.9, lon: -74.3 }, '02:12', '02:40', 'Friday, November 27, 2026, 9:12 – 9:40 PM EST: '],
+  ['Chicago', { lat: 35.24, lon: -97.41 }, '03:29', '03:52', 'Friday, November 27, 2026, 9:29 – 9:52 PM CST: '],
+  ['Denver', { lat: 39.8, lon: -104.8 }, '03:29', '03:52', 'Friday, November 27, 2026, 8:29 – 8:52 PM MST: '],
+  ['Los Angeles', { lat: 34.2, lon: -118.2 }, '04:29', '04:29', 'Friday, November 27, 2026 at 8:29 PM PST: '],
+  [
+    'Chicago across midnight',
+    REPORT_POINT,
+    '05:50',
+    '06:20',
+    'Friday, November 27, 2026 at 11:50 PM CST – Saturday, November 28, 2026 at 12:20 AM CST: ',
+  ],
+] as const)
+  test(`an evening storm of the next storm date is told by its local evening: ${zone}`, (t) => {
+    const times = { first_detected: `2026-11-28T${first}:00Z`, last_detected: `2026-11-28T${last}:00Z` };
+    const range = { start: '2026-11-27', end: '2026-11-28' };
+    const material = reportMaterial(range, [{ event: verdictOf('2026-11-28', times), pixels: [], reports: [] }]);
+    const sentence = leadSentence(material, reportEvents(material), localTimeAt(location)).replaceAll('\u00a0', ' ');
+    t.is(sentence.slice(0, expected.length), expected);
+  });
+
+for (const [lat, lon, expected] of [
+  [35.24, -97.41, '2 miles north-east of Norman, Cleveland County, Oklahoma'],
+  [29.2, -90.1, '15.7 miles south-east of Golden Meadow, Lafourche Parish, Louisiana'],
+  [38.9, -77.03, '0.5 miles north-east of Washington, District of Columbia'],
+  [28.5, -94.5, '55.7 miles south-east of Jamaica Beach, Texas'],
+  [47, -30, null],
+] as const)
+  test(`a place in words: ${lat}, ${lon}`, (t) => t.is(placeInWords({ lat, lon }), expected));
+
+test('earlier hail at the place is listed a line a date, with the number of dates that are not', async (t) => {
+  const day = (date: string, pixels: readonly ReportPixel[], reports: readonly ReportedHail[]) => ({
+    storm_date: date,
+    ...{ pixels: pixels.map((one) => ({ ...one, max_time: Date.parse(`${date}T01:31:00Z`) })), reports },
+  });
+  const days_before = [
+    day('2026-04-20', [pixel(0, 30)], []),
+    day('2026-03-02', [], [reportAt(90, 2, 25.4, '2026-03-02T20:31:00Z')]),
+  ];
+  const earlier = { first: '2025-05-01', last: '2026-04-30', days: days_before, count: 5, without_data: 200 };
+  const words = textsIn(await plain(claimMaterial({ earlier }))).join(' ');
+  t.regex(words, /Sun, Apr 19, 2026, 8:31 PM CDT 2026-04-20 1\.18 in \(30 mm\), over the location none/);
+  t.regex(words, /Mon, Mar 2, 2026, 2:31 PM CST 2026-03-02 no detection 1: 1\.00 in \(25\.4 mm\)/);
+  t.regex(words, /Of the 365 storm dates .* 5 have a detection .*, and 3 more are not listed\. No radar data are/);
+});
+
+test('warnings in force while hail fell are named, and none is told apart from none collected', async (t) => {
+  const warning = { event: 'Severe Thunderstorm Warning', end_ms: Date.parse('2026-05-01T21:15:00Z') };
+  const warnings = new Map([['2026-05-01', [warning]]]);
+  const words = textsIn(await plain(claimMaterial({ warnings }))).join(' ');
+  t.regex(words, /Warnings in force at the location\. Severe Thunderstorm Warning until May 1, 4:15 PM CDT\./);
+  t.regex(words, /Warnings in force at the location\. None in the collected feed\./);
+  t.regex(textsIn(await plain(claimMaterial())).join(' '), /Warnings were not collected\./);
 });
 
 test('maps are drawn for storm dates with hail alone, and a document of weak echoes has none', async (t) => {
@@ -326,7 +376,7 @@ test('maps are drawn for storm dates with hail alone, and a document of weak ech
   const found = [{ event: weak, pixels: [], reports: [] }];
   const pdf = await plain(reportMaterial(MAY, found));
   t.false(textsIn(pdf).includes('N'));
-  t.notRegex(textsIn(pdf).join(' '), /Reading the maps|Detections and reports/);
+  t.notRegex(textsIn(pdf).join(' '), /Detections and reports/);
   const claim = await plain(claimMaterial());
   t.is(textsIn(claim).filter((text) => text === 'N').length, 2);
   t.regex(textsIn(claim).join(' '), /1 storm date with a weak echo only has no map/);
@@ -348,14 +398,14 @@ else test.todo('the line that a document prints for checking makes the hash of t
 const HEADS = new Set([
   'Verdicts',
   'How well radar sees this place',
-  'Reading the maps',
+  'Earlier hail at this place',
   'Detections and reports by storm date',
   'Ground reports of the storm dates without a map',
   'Method',
   'Limits',
   'Verification hash',
   'Confidence, detections',
-  'No.',
+  'Nothing can be said about',
   'Place as reported',
 ]);
 /** Baselines of the blocks, points above the lower edge; what stands on every page is outside. */
@@ -412,76 +462,65 @@ function days(
   }));
 }
 
-function headlineOf(found: ReturnType<typeof days>, dates_without_data: readonly string[]): string {
-  const material = reportMaterial(MAY, found, { dates_without_data: [...dates_without_data] });
-  return headline(material, reportEvents(material)).replaceAll('\u00a0', ' ');
-}
-
-for (const [what, found, dates_without_data, expected] of [
+for (const [what, found, expected] of [
   [
-    'the same where data are missing',
+    'hail elsewhere',
     days({ pixels: [pixel(2, 71.1)] }),
-    ['2026-05-20'],
-    'Radar estimates hail of up to 2.80 in, 1.09 mi away, on May 1, 2026; none over the location in the published data.',
+    'radar estimates hail of up to 2.80 in, 1.09 mi away; none seen over the location.',
   ],
   [
     'hail over the location and more beside it',
     days({ pixels: [pixel(2, 71.1), pixel(0, 40)] }),
-    [],
-    'Radar estimates hail of up to 1.57 in over the location and up to 2.80 in within 1.09 mi, on May 1, 2026.',
+    'radar estimates hail of up to 2.80 in, 1.09 mi away, and 1.57 in over the location.',
+  ],
+  [
+    'the largest over the location',
+    days({ pixels: [pixel(0, 40)] }),
+    'radar estimates hail of up to 1.57 in over the location.',
   ],
   [
     'a report without radar data',
     days({ reports: [reportAt(90, 2, 25.4, '2026-05-01T20:31:00Z')] }),
-    ['2026-05-01'],
-    'Hail of 1.00 in was reported on the ground, 1.24 mi away, on May 1, 2026; no radar data.',
+    'hail of 1.00 in was reported on the ground, 1.24 mi away; no radar data.',
   ],
   [
     'a weak echo alone',
     days({ pixels: [pixel(2, 7)] }),
-    [],
-    'A weak radar echo only, of up to 0.28 in, 1.09 mi away, on May 1, 2026: it may be no hail at all.',
+    'a weak radar echo only, of up to 0.28 in, 1.09 mi away: it may be no hail at all.',
   ],
 ] as const)
-  test(`headline: ${what}`, (t) => t.is(headlineOf(found, dates_without_data), expected));
+  test(`the first sentence: ${what}`, (t) => {
+    const material = reportMaterial(MAY, found, { dates_without_data: ['2026-05-01'] });
+    const sentence = leadSentence(material, reportEvents(material), localTimeAt(REPORT_POINT));
+    t.is(sentence.replaceAll('\u00a0', ' '), `Friday, May 1, 2026, 4:04 – 4:22 PM CDT: ${expected}`);
+  });
 
 test('sizes by distance: a pixel counts in the ring of its nearest point, the one over the location in the first, too', (t) => {
   const found = days({ pixels: [pixel(0, 12), pixel(1, 20), pixel(3, 31), pixel(6, 44), pixel(9, 90)] });
   const [row] = reportEvents(reportMaterial(MAY, found));
   t.is(row?.overhead_mm, 12);
   t.deepEqual(row?.rings_mm, [20, 31, 44]);
-  const largest_km = (row?.largest_m ?? 0) / 1000;
+  const largest_km = (row?.largest?.distance_m ?? 0) / 1000;
   t.true(largest_km > 5.5 && largest_km < 6.7, `${largest_km}`);
   const [quiet] = reportEvents(reportMaterial(MAY, days({ pixels: [pixel(3, 31)] })));
   t.is(quiet?.overhead_mm, null);
   t.deepEqual(quiet?.rings_mm, [null, 31, null]);
 });
 
-test('on a map what is 5 miles away stands on its ring, in its direction, and numbers at one place beside each other', (t) => {
+test('on a map what is 4 miles away stands in its direction between the rings of 3 and 5 miles', (t) => {
   const found = days({ pixels: [pixel(2, 40)], reports: [reportAt(0, 1, 25.4, '2026-05-01T20:31:00Z')] });
   const [event] = reportEvents(reportMaterial(MAY, found));
   if (event === undefined) throw new Error('there is no event');
-  const numbersOf = (point: Position, listed: readonly Position[]) => {
-    const reports = listed.map((place) => ({ ...(event.reports[0] as ReportedHail), ...place }));
-    const svg = eventMap(point, { ...event, listed: reports }, null);
-    return [...svg.matchAll(/<circle cx="([\d.]+)" cy="([\d.]+)" r="5"/g)].map(([, x, y]) => [
-      Number(x) - MAP_SIDE / 2,
-      MAP_SIDE / 2 - Number(y),
-    ]) as [number, number][];
-  };
   for (const point of [{ lat: 24.55, lon: -81.8 }, REPORT_POINT, { lat: 49.9, lon: -123 }])
     for (const bearing_deg of [0, 90, 135, 270, 315]) {
       const place = destination(point, bearing_deg, (4 * METRES_PER_MILE) / 1000);
-      const [[x, y] = [0, 0]] = numbersOf(point, [place]);
+      const listed = [{ ...(event.reports[0] as ReportedHail), ...place }];
+      const svg = eventMap(point, { ...event, listed }, null);
+      const [, cx, cy] = /<circle cx="([\d.]+)" cy="([\d.]+)" r="2.6"/.exec(svg) ?? [];
+      const [x, y] = [Number(cx) - MAP_SIDE / 2, MAP_SIDE / 2 - Number(cy)];
       t.true(Math.abs(Math.hypot(x, y) - (4 * MAP_SIDE) / 11) < 0.1, `${bearing_deg}`);
       t.true(Math.abs((((Math.atan2(x, y) * 180) / Math.PI - bearing_deg + 540) % 360) - 180) < 0.3, `${bearing_deg}`);
     }
-  const crowd = numbersOf(
-    REPORT_POINT,
-    Array.from({ length: 9 }, () => destination(REPORT_POINT, 90, 3)),
-  );
-  for (const [k, [x, y]] of crowd.entries())
-    for (const [other_x, other_y] of crowd.slice(k + 1)) t.true(Math.hypot(x - other_x, y - other_y) > 10);
 });
 
 for (const [what, text, shown] of [
@@ -490,12 +529,15 @@ for (const [what, text, shown] of [
     'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2, Αθήνα, Тверская',
     'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2, Αθήνα, Тверская',
   ],
-  ['other scripts and pictures are written in Latin letters', '东京 서울 दिल्ली שارع 🧊', null],
+  [
+    'other scripts and pictures are written as their numbers, never as other words',
+    'Kyōto 东京 서울 שا 🧊 Ａ',
+    'Kyōto U+4E1C U+4EAC U+C11C U+C6B8 U+05E9 U+0627 U+1F9CA A',
+  ],
   ['what shows nothing or turns text around goes', ' a\u202eb\u0000c\u00add\u200be \n\t f\ud83e', 'abcde f'],
 ] as const)
   test(`text for the fonts: ${what}`, (t) => {
-    if (shown === null) t.regex(printable(text, 200), /^DongJing SeoUl dilli [\w`]+ :ice_cube:$/);
-    else t.is(printable(text, 200), shown);
+    t.is(printable(text, 200), shown);
   });
 
 test('whatever the text, every character that is left has a glyph in both text fonts', (t) => {

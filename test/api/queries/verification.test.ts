@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { readMaterial } from '../../../api/jobs/report.ts';
 import { openCatalog } from '../../../api/published/catalog.ts';
 import { openDataRoot } from '../../../api/published/data-root.ts';
 import { type Engine, openEngine } from '../../../api/published/duckdb.ts';
@@ -27,7 +28,7 @@ import { VERDICTS, type VerificationEvent } from '../../../schemas/resources/ver
 import { frames, uncovered } from '../../../schemas/tables/radar.ts';
 import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
 import { drawTenths } from '../../support/data/draw.ts';
-import { publishFeeds } from '../../support/data/feeds.ts';
+import { alertsFile, publishFeeds } from '../../support/data/feeds.ts';
 import { frameRow } from '../../support/data/frame-row.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
@@ -251,6 +252,39 @@ test('beside the answer come the pixels around the radius, every report in it wi
     const told = reports.filter((row) => row.date === largest.date && distanceKm(point, row) <= 5 * MILE_KM);
     t.is(event?.reports.length, told.length);
   });
+});
+
+test('a report also has the warnings in force while hail fell, and the hail of the year before', async (t) => {
+  const root = await scratch(t);
+  copyFolder(CLOSED, root);
+  const warning = { id: 'one', sent: `${FIRST}T23:00:00Z`, ends: `${LAST}T02:00:00Z` };
+  const over = { id: 'two', event_number: 102, sent: `${FIRST}T20:00:00Z`, ends: `${FIRST}T21:00:00Z` };
+  const box = [-98.5, 34, -96, 36.5] as const;
+  await publishFeeds(root, [alertsFile(NOW_MS, { ...warning, box }, { ...over, box })], NOW_MS);
+  const catalog = await openCatalog(root, 0);
+  const engine = await openEngine(root);
+  try {
+    const terrain = await openTerrain(engine, catalog);
+    const services = { catalog, terrain, jobEngine: engine, storm_day_start_hour: 0, now: () => NOW_MS };
+    const material = (point: Position, date: string) =>
+      readMaterial({ id: 'rpt_A', params: { ...point, date_start: date, date_end: date }, services });
+    for (const point of POINTS.slice(0, 20)) {
+      const [{ verification, events }, { earlier }] = [await material(point, FIRST), await material(point, LAST)];
+      const isListed = verification.events.some(({ verdict }) => verdict !== 'miss');
+      t.deepEqual([earlier.first, earlier.last, earlier.without_data], ['2025-05-02', FIRST, 364]);
+      t.deepEqual(
+        earlier.days.map(({ reports, pixels }) => [reports, pixels]),
+        isListed ? events.map(({ reports, pixels }) => [reports, pixels.filter(({ max_mm }) => max_mm >= 10)]) : [],
+      );
+      t.is(earlier.count, earlier.days.length);
+    }
+    const { warnings } = await material({ lat: 35.56428, lon: -97.47073 }, LAST);
+    const end_ms = Date.parse(warning.ends);
+    t.deepEqual([...(warnings ?? [])], [[LAST, [{ event: 'Severe Thunderstorm Warning', end_ms }]]]);
+  } finally {
+    await engine.close();
+    await catalog.close();
+  }
 });
 
 test('dates that were never published, were cleared, or were seen in part are told', async (t) => {

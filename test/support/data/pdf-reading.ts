@@ -50,12 +50,12 @@ interface Placed {
   readonly above: number;
 }
 
-/** Joins the words of a text, each of which the writer draws by itself with the space or hyphen after it. */
+/** Joins the words of a text, each of which the writer draws by itself with the space or dash after it. */
 function joined(words: readonly Placed[], over_lines: boolean): Placed[] {
   const texts: Placed[] = [];
   for (const word of words) {
     const last = texts.at(-1);
-    if (last !== undefined && /[ /-]$/.test(last.text) && (over_lines || last.above === word.above))
+    if (last !== undefined && /[ /-]$|.–$/.test(last.text) && (over_lines || last.above === word.above))
       texts[texts.length - 1] = { text: last.text + word.text, above: last.above };
     else texts.push(word);
   }

@@ -16,7 +16,7 @@ const DESCRIPTION =
 
 /** A pixel with its distance from the point. */
 export function reportPixel(row: number, col: number, max_mm: number): ReportPixel {
-  return { row, col, max_mm, distance_m: pixelDistanceM(REPORT_POINT, row, col) };
+  return { row, col, max_mm, max_time: 0, distance_m: pixelDistanceM(REPORT_POINT, row, col) };
 }
 
 /** Pixels of a storm core that passes at a bearing and distance: the size falls off with the distance from it, to `floor_mm`. */
@@ -142,8 +142,8 @@ export function reportMaterial(
     data_source,
     data_as_of: data_source === null ? null : '2026-10-30T08:12:00Z',
   };
-  const materials: EventMaterial[] = events.map(({ pixels, reports }) => ({
-    pixels,
+  const materials: EventMaterial[] = events.map(({ event, pixels, reports }) => ({
+    pixels: pixels.map((pixel) => ({ ...pixel, max_time: Date.parse(`${event.event_date}T21:12:00Z`) })),
     reports: [...reports].sort((a, b) => a.distance_m - b.distance_m),
   }));
   return {
@@ -152,6 +152,8 @@ export function reportMaterial(
     labels: { prepared_for: null, reference: null, address: null },
     verification,
     events: materials,
+    warnings: null,
+    earlier: { first: addDays(range.start, -365), last: addDays(range.start, -1), days: [], count: 0, without_data: 0 },
     radar_source: data_source,
     dates_without_reports: [],
     storm_day_start_hour: 0,
