@@ -143,17 +143,17 @@ export const EarlierHailData = z.object({
 });
 export type EarlierHailData = z.infer<typeof EarlierHailData>;
 
-const scores = {
+/** Payload of `risk.changed`: it names the subscription or the saved location, and no hail. */
+export const EarlierRiskData = z.object({
+  subscription_id: text('The subscription; null for a saved location.').nullable(),
+  location_id: text('The saved location; null for a subscription.').nullable(),
   previous_score: number('Score that was told before, 0..100.', '1'),
   risk_score: number('Score now, 0..100.', '1'),
+  storm_id: z.null(),
+  mesh_size_mm: z.null(),
+  probability: z.null(),
   coordinates: coordinates.meta({ description: 'The place.' }),
-};
-
-/** Payload of `risk.changed`: it names the subscription or the saved location. */
-export const EarlierRiskData = z.union([
-  z.object({ subscription_id: text('The subscription.'), ...scores }),
-  z.object({ location_id: text('The saved location.'), ...scores }),
-]);
+});
 export type EarlierRiskData = z.infer<typeof EarlierRiskData>;
 
 /** Payload of each type of the earlier variant, its `data`. */

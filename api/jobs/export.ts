@@ -28,10 +28,11 @@ import type { MadeFile, MakeFile } from './kinds.ts';
 /** Clips the request: bbox to CONUS, a range that reaches ahead to today (UTC). */
 export function servedParams(asked: ExportParams, now_ms: number): ExportParams {
   const today = utcDate(now_ms);
+  const is_ahead = asked.date_end > today;
   return {
     ...asked,
     bbox: asked.bbox === null ? null : regionOf(asked).bbox,
-    date_end: asked.date_end > today && asked.date_start <= today ? today : asked.date_end,
+    date_end: is_ahead ? today : asked.date_end,
   };
 }
 
@@ -227,7 +228,7 @@ async function swathRows(queries: Queries, question: RowsQuestion): Promise<Expo
       const n_detections = at_bound.get(threshold_mm) ?? 0;
       swaths.push({
         ...{ storm_date: date, threshold_mm, category, n_detections },
-        area_km2: rounded(geodesicAreaKm2(ring), 1),
+        hull_area_km2: rounded(geodesicAreaKm2(ring), 1),
         footprint_km2: rounded(area_km2, 1),
         max_size_mm: n_detections === 0 ? null : rounded(max_size_mm, 1),
         data_source: edition.provenanceOf([date]),

@@ -99,9 +99,15 @@ export function startRiskWatch(
         }
         const present = rows.updateTable('risk_scores').where('location_id', '=', id).where('score', '=', stored);
         if ((await present.set({ score, at }).executeTakeFirst()).numUpdatedRows === 0n) continue;
-        const named = place.format === null ? { location_id: id } : { subscription_id: id };
-        const coordinates = { lat, lng: lon };
-        const data: EarlierRiskData = { ...named, previous_score: stored, risk_score: score, coordinates };
+        const is_location = place.format === null;
+        const data: EarlierRiskData = {
+          subscription_id: is_location ? null : id,
+          location_id: is_location ? id : null,
+          previous_score: stored,
+          risk_score: score,
+          ...{ storm_id: null, mesh_size_mm: null, probability: null },
+          coordinates: { lat, lng: lon },
+        };
         const receivers = [...(place.format === 'legacy' ? [id] : []), ...webhooks];
         const once = { subject: `${id} ${place.stored_at}`, at_ms: table.data_as_of };
         const event = { event: 'risk.changed' as const, business_id, receivers, alert_id: null, after: null };

@@ -97,7 +97,7 @@ export const createExport = writeEndpoint({
   path: '/v1/exports',
   group: 'Bulk export',
   summary: 'Have a file of many rows made',
-  description: `Detections, swaths or reports of up to 31 storm dates as CSV, GeoJSON or Parquet, made in the background. At most ${EXPORT_ROW_CAPS.detections} detections or ${EXPORT_ROW_CAPS.reports} reports; where there are more, the latest are left out and \`truncated\` is true. A box is clipped to CONUS, and one that does not meet it gives an empty file; a range that reaches ahead ends today (UTC), with the rows up to now. The poll tells the box and the dates that were used, and in \`data_as_of\` up to when the rows go: all of them are of the same state of the published data, also when scans come in meanwhile. Kept ${EXPORT_KEPT_DAYS} days; then file and export are deleted. An export that cannot be made is refunded.`,
+  description: `Detections, swaths or reports of up to 31 storm dates as CSV, GeoJSON or Parquet, made in the background. At most ${EXPORT_ROW_CAPS.detections} detections or ${EXPORT_ROW_CAPS.reports} reports; where there are more, the latest are left out and \`truncated\` is true. A box is clipped to CONUS, and one that does not meet it gives an empty file; a range that ends tomorrow ends today (UTC), with the rows up to now. The poll tells the box and the dates that were used, and in \`data_as_of\` up to when the rows go: all of them are of the same state of the published data, also when scans come in meanwhile. Kept ${EXPORT_KEPT_DAYS} days; then file and export are deleted. An export that cannot be made is refunded.`,
   scope: 'exports:write',
   feature: 'exports',
   ...CREATE,
@@ -106,7 +106,7 @@ export const createExport = writeEndpoint({
   example: CREATE_EXPORT_EXAMPLE,
   price: () => EXPORT_PRICE,
   prepare: async ({ body, now_ms }) => {
-    checkRange({ date_start: body.date_start }, now_ms);
+    checkRange(body, now_ms);
     return servedParams(body, now_ms);
   },
   write: async ({ caller, services }, writer, params) => {

@@ -95,7 +95,9 @@ export const getDailyTiles = readEndpoint({
     return { dates, date, as_of_ms, version: `${date} ${edition.version([DAILY], dates)} ${as_of_ms}` };
   },
   answer: async ({ services, edition, plan: { dates, date, as_of_ms } }) => {
-    const archive = dailyArchive(await edition.manifest(date));
+    const manifest = await edition.manifest(date);
+    const archive = dailyArchive(manifest);
+    const missing = manifest === null ? 'no radar data of this date are published' : 'it is not drawn yet';
     const last_scan = archive?.last_scan ?? null; // an archive that was not made from scans has none
     return {
       body: {
@@ -107,7 +109,7 @@ export const getDailyTiles = readEndpoint({
         cache_control: DAILY_CACHE_CONTROL,
         size_bytes: archive?.bytes ?? null,
         data_as_of: timestamp(last_scan === null ? as_of_ms : scanTime(last_scan)),
-        note: noteOf(edition.provenanceOf(dates)),
+        note: archive === null ? `There is no picture: ${missing}.` : noteOf(edition.provenanceOf(dates)),
       },
     };
   },

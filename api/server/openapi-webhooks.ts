@@ -38,13 +38,11 @@ export function describeEvent(
   type: string,
   when: string,
   body: z.ZodObject,
-  data: z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>,
+  data: z.ZodObject,
   example: object,
 ): DescribedEvent {
   const event = z.literal(type).meta({ description: 'Type of the event.' });
-  const marked =
-    data instanceof z.ZodUnion ? z.union(data.options.map((option) => option.extend(MARK))) : data.extend(MARK);
-  return { type, when, body: body.extend({ event, data: marked }), example };
+  return { type, when, body: body.extend({ event, data: data.extend(MARK) }), example };
 }
 
 export const CURRENT_EVENTS: readonly DescribedEvent[] = EVENT_TYPES.map((type) =>

@@ -71,9 +71,13 @@ export const EARLIER_SAMPLES: { readonly [Type in EarlierEventType]: z.input<(ty
   'alert.created': HAIL,
   'alert.resolved': { ...HAIL, mesh_size_mm: 44 },
   'risk.changed': {
+    subscription_id: null,
     location_id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
     previous_score: 41,
     risk_score: 55,
+    storm_id: null,
+    mesh_size_mm: null,
+    probability: null,
     coordinates: HAIL.coordinates,
   },
 };

@@ -61,7 +61,7 @@ export const ExportRequest = z
     }),
     date_start: wire.bodyDate('First storm date.'),
     date_end: wire.bodyDate(
-      `Last storm date, included; at most ${EXPORT_DAYS_MAX} days in all. After today (UTC) it counts as today.`,
+      `Last storm date, included; at most ${EXPORT_DAYS_MAX} days in all. Tomorrow (UTC) counts as today, later is refused.`,
     ),
     bbox: requestBbox.nullish().transform((bbox) => bbox ?? null),
     state: z

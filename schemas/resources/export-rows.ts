@@ -43,7 +43,7 @@ const SwathRow = z.object({
   storm_date: stormDate('Storm date.'),
   threshold_mm: millimetres('Lower bound of the tier; the tier holds everything at or above it.'),
   category: text('Size category of the bound.'),
-  area_km2: squareKilometres('Geodesic area of the geometry, the convex hull: at least footprint_km2.'),
+  hull_area_km2: squareKilometres('Geodesic area of the geometry, the convex hull: at least footprint_km2.'),
   footprint_km2: squareKilometres('Sum of the areas of the pixels of the tier, as area_km2 of /v1/hail/swaths.'),
   n_detections: count('Pixel-scans at or above the bound.'),
   max_size_mm: millimetres(

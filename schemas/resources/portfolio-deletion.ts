@@ -9,6 +9,7 @@ export const DELETED_IDS_MAX = 2000;
 export const PortfolioDeletion = resource('PortfolioDeletion', {
   ids: z
     .array(z.string())
+    .min(1)
     .max(DELETED_IDS_MAX)
     .meta({ description: 'Identifiers of locations; one that is repeated counts once.' }),
 });

@@ -65,7 +65,10 @@ export const Usage = z
             id: z.string().meta({ description: 'Id of the key.' }),
             name: z.string().meta({ description: 'Its name.' }),
             status: z.enum(['active', 'rotating', 'expired', 'revoked']).meta({ description: 'State of the key.' }),
-            requests: z.int().nonnegative().meta({ description: 'Requests with it.' }),
+            requests: z
+              .int()
+              .nonnegative()
+              .meta({ description: 'Requests with it; free ones of the last second may be missing.' }),
             scopes: z.array(z.string()).meta({ description: 'Its scopes.' }),
           }),
         )

@@ -415,8 +415,10 @@ test('takes 2000 ids and refuses 2001', async (t) => {
   t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids })), { deleted_count: 2000, not_found_count: 0 });
 });
 
-test('an empty list of ids is a 200 with zeros', async (t) => {
-  t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids: [] })), { deleted_count: 0, not_found_count: 0 });
+test('an empty list of ids is 400 and free', async (t) => {
+  const answer = await t.context.call(LOCATIONS, sending('DELETE', { ids: [] }));
+  t.deepEqual([answer.status, ((await answer.json()) as { error: string }).error], [400, 'bad_request']);
+  t.is(await creditsUsed(t.context), 0);
 });
 
 const testGetPortfolioImpacts = testWith(() => startService({ endpoints: PORTFOLIO, data_root }), closeWithoutFailures);

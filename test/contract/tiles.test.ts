@@ -162,7 +162,8 @@ test('GET /v1/tiles/daily of a past date keeps its own freshness', async (t) => 
 
 for (const date of ['2026-04-30', '2031-01-01'])
   test(`GET /v1/tiles/daily of ${date}, a day without data, is unavailable and not an error`, async (t) => {
-    t.like(await askDaily(`?date=${date}`), { date, available: false, url: null, size_bytes: null });
+    const note = 'There is no picture: no radar data of this date are published.';
+    t.like(await askDaily(`?date=${date}`), { date, available: false, url: null, size_bytes: null, note });
   });
 
 const DATE = '2026-05-01';

@@ -284,6 +284,7 @@ for (const [what, change, pointer] of [
   ['of reversed dates', { date_end: '2026-03-31' }, '/date_end:'],
   ['of 91 days', { date_start: '2026-01-31' }, '/date_end:'],
   ['from tomorrow on', { date_start: '2026-05-03', date_end: '2026-05-03' }, '/date_start:'],
+  ['up to the day after tomorrow', { date_end: '2026-05-04' }, '/date_end: is 2026-05-04, expected at most tomorrow'],
 ] as const)
   testJobs(`a report ${what} is refused with 400 bad_request and not charged`, async (t) => {
     const account = await openAccount(t.context);
@@ -448,6 +449,7 @@ for (const [what, change, pointer] of [
   ['of reversed dates', { date_end: '2026-04-30' }, '/date_end:'],
   ['of 32 days', { date_start: '2026-03-31' }, '/date_end:'],
   ['from tomorrow on', { date_start: '2026-05-03', date_end: '2026-05-03' }, '/date_start:'],
+  ['up to the day after tomorrow', { date_end: '2026-05-04' }, '/date_end: is 2026-05-04, expected at most tomorrow'],
   ['of a box and a state', { state: 'OK' }, '/bbox:'],
   ['of a box that is the wrong way round', { bbox: [-96, 34, -98, 36] }, '/bbox:'],
   ['of a box with three numbers', { bbox: [-98, 34, -96] }, '/bbox:'],
@@ -464,9 +466,9 @@ for (const [what, change, pointer] of [
   });
 
 testJobs(
-  'a box is clipped to CONUS, and the running month ends today; the poll tells both as they were used',
+  'a box is clipped to CONUS, and tomorrow counts as today; the poll tells both as they were used',
   async (t) => {
-    const asked = { ...EXPORT_BODY, date_end: '2026-05-31', bbox: [-130, 20, -66, 50] };
+    const asked = { ...EXPORT_BODY, date_end: '2026-05-03', bbox: [-130, 20, -66, 50] };
     const id = await accept(t.context, EXPORTS, asked);
     const { body } = await told(t.context.call(`${EXPORTS}/${id}`));
     t.like(body.params, { date_start: '2026-05-01', date_end: '2026-05-02', bbox: [-125, 24, -66, 50] });

@@ -674,7 +674,7 @@ test('figures of a swath row are those of /v1/hail/swaths from its bound on, and
   const { text } = await written({ dataset: 'swaths', format: 'csv', state: 'KS' });
   const { rows } = csvTable(text());
   t.is(rows.length, 5);
-  for (const { storm_date, threshold_mm, n_detections, max_size_mm, footprint_km2, area_km2, category } of rows) {
+  for (const { storm_date, threshold_mm, n_detections, max_size_mm, footprint_km2, hull_area_km2, category } of rows) {
     const swath = await swathOf(engine, catalog.edition(), {
       date: String(storm_date),
       region: regionOf({ bbox: null, state: 'KS' }),
@@ -685,7 +685,7 @@ test('figures of a swath row are those of /v1/hail/swaths from its bound on, and
     t.is(max_size_mm === '' ? null : Number(max_size_mm), swath.max_size_mm);
     t.is(category, swath.tiers[0]?.category);
     t.is(Number(footprint_km2), Math.round(10 * (swath.tiers[0]?.area_km2 ?? 0)) / 10);
-    t.true(Number(area_km2) >= Number(footprint_km2));
+    t.true(Number(hull_area_km2) >= Number(footprint_km2));
   }
   const { features } = collection((await written({ dataset: 'swaths', format: 'geojson', state: 'KS' })).text());
   t.deepEqual(features[0]?.geometry.coordinates, [

@@ -127,14 +127,18 @@ export function riskScoresSuite(test: Register): void {
       told
         .filter(({ receiver_id }) => receiver_id === webhook)
         .map(({ body }) => JSON.parse(body))
-        .toSorted((a) => ('subscription_id' in a.data ? -1 : 1)),
-      [{ subscription_id: subscription }, { location_id: location }].map((place) => ({
+        .toSorted((a) => (a.data.location_id === null ? -1 : 1)),
+      [
+        { subscription_id: subscription, location_id: null },
+        { subscription_id: null, location_id: location },
+      ].map((place) => ({
         event: 'risk.changed',
         timestamp: timestamp(world.now_ms),
         data: {
           ...place,
           previous_score: 40,
           risk_score: 51,
+          ...{ storm_id: null, mesh_size_mm: null, probability: null },
           coordinates: { lat: PLACE.lat, lng: PLACE.lon },
         },
       })),
