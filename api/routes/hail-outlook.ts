@@ -5,10 +5,11 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { HAIL_OUTLOOK_EXAMPLE, HailOutlook, type OutlookDay } from '../../schemas/resources/outlook.ts';
 import { type Outlook, outlook } from '../../schemas/tables/forecast.ts';
-import { stormDate, timestamp } from '../../schemas/time.ts';
+import { timestamp } from '../../schemas/time.ts';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
 import { readTable } from '../queries/sql.ts';
 import { type Near, nearestWithin } from '../rules/nearest.ts';
+import { runningOutlookDate } from '../rules/outlook.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
@@ -56,15 +57,7 @@ export const getHailOutlook = readEndpoint({
   },
 });
 
-/** Hour of UTC at which the days of outlooks begin. */
-const DAY_START_HOUR = 12;
-
 type OutlookRow = Omit<Outlook, 'geohash4' | 'lat' | 'lon'>;
-
-/** Date of the day of outlooks that is running: that of the last 12 UTC. Earlier days are over. */
-function runningOutlookDate(now_ms: number): string {
-  return stormDate(now_ms, DAY_START_HOUR);
-}
 
 /** The outlook at a point from that of the nearest cell; null where no cell is near enough. */
 function hailOutlook(

@@ -34,7 +34,7 @@ export const listOutlooks = readEndpoint({
   group: 'Outlooks and warnings',
   summary: 'Convective outlook of a day at a point',
   description:
-    "What the Storm Prediction Center's convective outlook of a day says of a point: category and probabilities within 25 miles, days 1 to 3 by hazard as far as the product has them (that of day 3 has one combined probability), days 4 to 8 as one combined probability. Nothing is derived. The product is the newest of its day: day 1 until it expires, day d as long as it starts more than d - 2 days ahead. Without such a product, because none was issued, it has not come, or no feed ever brought outlooks, the answer has null in all of outlook and in the three times. format=geojson answers a Feature whose geometry is the geohash cell of four characters that holds the point; the outlook is that of the point.",
+    "What the Storm Prediction Center's convective outlook of a day says of a point: category and probabilities within 25 miles, days 1 to 3 by hazard as far as the product has them (that of day 3 has one combined probability), days 4 to 8 as one combined probability. Nothing is derived. Day 1 is the one that runs, from the last 12 UTC on, as in GET /v1/hail/outlook. The product is that of the newest issue that covers the date, which may be one of the day before. Without any, because none was issued, it has not come, or no feed ever brought outlooks, the answer has null in all of outlook and in the three times. format=geojson answers a Feature whose geometry is the geohash cell of four characters that holds the point; the outlook is that of the point.",
   scope: 'outlooks:read',
   query: z.object({
     lat: latitudeQuery(),
@@ -57,7 +57,7 @@ export const listOutlooks = readEndpoint({
     const body: SpcOutlookAnswer = {
       location: roundedPosition(query),
       day,
-      outlook: outlookAt(product, day, query),
+      outlook: outlookAt(product, query),
       issue_time: timeOf(product, 'issue_time', Math.min),
       valid_time: timeOf(product, 'valid_time', Math.max),
       expire_time: timeOf(product, 'expire_time', Math.min),

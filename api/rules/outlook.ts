@@ -7,36 +7,34 @@ import {
 } from '../../schemas/reference/spc-categories.ts';
 import type { ConvectiveOutlook } from '../../schemas/resources/convective-outlook.ts';
 import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/tables/feeds.ts';
-import { MS_PER_DAY } from '../../schemas/time.ts';
+import { addDays, stormDate } from '../../schemas/time.ts';
 import { holds } from './areas.ts';
 
 /** Days of the outlook with one combined probability and no category. */
 export const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;
 const NO_AREA = 'No thunderstorm area';
 
-/**
- * The product of a day at an instant: the areas of its layers, of the forecast that was issued last; none when there is no
- * product. It is issued by then, and it still is that day's: day 1 has not expired, and day d starts more than d - 2 days ahead,
- * else the product that should have followed it has not come.
- */
-export function outlookOfDay(areas: readonly SpcOutlook[], day: number, at_ms: number): SpcOutlook[] {
-  const current = areas.filter(
-    (area) =>
-      area.day === day &&
-      area.issue_time <= at_ms &&
-      area.expire_time > at_ms &&
-      (day === 1 || area.valid_time > at_ms + (day - 2) * MS_PER_DAY),
-  );
-  const [newest] = current.toSorted(
-    (a, b) => b.issue_time - a.issue_time || (a.forecast_date < b.forecast_date ? 1 : -1),
-  );
-  return current.filter(
-    ({ forecast_date, data_source }) => forecast_date === newest?.forecast_date && data_source === newest.data_source,
-  );
+/** Hour of UTC at which the days of outlooks begin. */
+const DAY_START_HOUR = 12;
+
+/** Date of the day of outlooks that is running: that of the last 12 UTC. Earlier days are over. */
+export function runningOutlookDate(at_ms: number): string {
+  return stormDate(at_ms, DAY_START_HOUR);
 }
 
-/** The product of a day at a point; all fields are null for an empty product. */
-export function outlookAt(product: readonly SpcOutlook[], day: number, point: Position): ConvectiveOutlook {
+/**
+ * The product of a day at an instant, 1 for the one that is running: the areas of the newest issue that covers its date, whichever
+ * day that was of the issue; none where no issue does.
+ */
+export function outlookOfDay(areas: readonly SpcOutlook[], day: number, at_ms: number): SpcOutlook[] {
+  const date = addDays(runningOutlookDate(at_ms), day - 1);
+  const issued = areas.filter(({ forecast_date, issue_time }) => forecast_date === date && issue_time <= at_ms);
+  const [newest] = issued.toSorted((a, b) => b.issue_time - a.issue_time);
+  return issued.filter((area) => area.day === newest?.day && area.data_source === newest.data_source);
+}
+
+/** A product at a point; all fields are null for an empty product. */
+export function outlookAt(product: readonly SpcOutlook[], point: Position): ConvectiveOutlook {
   const percent = (hazard: OutlookHazard) => probabilityAt(layerOf(product, hazard), point, 0);
   const { category, category_label } = categoryAt(layerOf(product, 'categorical'), point);
   return {
@@ -47,7 +45,7 @@ export function outlookAt(product: readonly SpcOutlook[], day: number, point: Po
     tornado_probability_pct: percent('tornado'),
     wind_probability_pct: percent('wind'),
     // From day 4 on a point outside of the areas is one whose probability is too low or too uncertain to be given.
-    severe_probability_pct: probabilityAt(layerOf(product, 'any_severe'), point, day < 4 ? 0 : null),
+    severe_probability_pct: probabilityAt(layerOf(product, 'any_severe'), point, (product[0]?.day ?? 0) < 4 ? 0 : null),
   };
 }
 

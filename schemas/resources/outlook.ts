@@ -32,7 +32,7 @@ export const OutlookDay = z
       .object({
         spc_pct: wire
           .percent(
-            'Storm Prediction Center. Of a combined value of all hazards the usual share of hail. Outside its areas 1 on day 1, 1.5 on days 2 and 3, and null later.',
+            'Storm Prediction Center, at the centre of the cell; GET /v1/outlooks/spc tells it at the point. Of a combined value of all hazards the usual share of hail. Outside its areas 1 on day 1, 1.5 on days 2 and 3, and null later.',
           )
           .nullable(),
         hrrr_pct: wire

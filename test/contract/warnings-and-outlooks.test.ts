@@ -4,12 +4,16 @@ import test, { type ExecutionContext } from 'ava';
 import { listOutlooks } from '../../api/routes/outlooks-spc.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';
 import { stateBox } from '../../api/rules/geo/us-states.ts';
+import { outlookOfDay, runningOutlookDate } from '../../api/rules/outlook.ts';
 import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
+import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
+import { spcDay } from '../../pipeline/forecast/outlook.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
 import { SpcOutlookAnswer, SpcOutlookFeature } from '../../schemas/resources/convective-outlook.ts';
 import { Warnings } from '../../schemas/resources/warning.ts';
-import { MS_PER_MIN } from '../../schemas/time.ts';
+import type { SpcOutlook } from '../../schemas/tables/feeds.ts';
+import { addDays, MS_PER_DAY, MS_PER_MIN } from '../../schemas/time.ts';
 import {
   alertsFile,
   type Box,
@@ -706,7 +710,7 @@ for (const [label, word, date, significant] of [
     t.false((await askOutlooks(service, EDGE)).outlook.hail_significant);
   });
 
-test('GET /v1/outlooks/spc of day 1 lasts until it expires, then there is no product', async (t) => {
+test('GET /v1/outlooks/spc of day 1 lasts until 12 UTC, then there is no product', async (t) => {
   const service = await serveOutlooks(t, PRODUCT);
   service.clock.ms = Date.parse('2026-05-02T11:59:59Z');
   t.is((await askOutlooks(service)).outlook.category, 'ENH');
@@ -726,7 +730,7 @@ test('GET /v1/outlooks/spc has no product before it was issued', async (t) => {
   t.like(await askOutlooks(service), NO_PRODUCT);
 });
 
-test('GET /v1/outlooks/spc of day 1 is the product issued last, though that of yesterday is still valid', async (t) => {
+test('GET /v1/outlooks/spc calls the running date day 1 until 12 UTC, though the next has its issue', async (t) => {
   const today = { issue: '202605010555', valid: '202605011200', expire: '202605021200' };
   const yesterday = { issue: '202605010100', valid: '202605010100', expire: '202605011200' };
   const service = await serveOutlooks(
@@ -734,7 +738,11 @@ test('GET /v1/outlooks/spc of day 1 is the product issued last, though that of y
     [layer('cat', [['MRGL', OUTER]], yesterday), layer('cat', [['MDT', OUTER]], today)],
     Date.parse('2026-05-01T06:30:00Z'),
   );
-  t.like(await askOutlooks(service), { outlook: { category: 'MDT' }, valid_time: '2026-05-01T12:00:00Z' });
+  t.like(await askOutlooks(service), { outlook: { category: 'MRGL' }, valid_time: '2026-05-01T01:00:00Z' });
+  const [next, later] = [{ category: 'MDT' }, { valid_time: '2026-05-01T12:00:00Z' }];
+  t.like(await askOutlooks(service, IN, '&day=2'), { outlook: next, ...later });
+  service.clock.ms = Date.parse('2026-05-01T12:00:00Z');
+  t.like(await askOutlooks(service), { outlook: next, ...later });
 });
 
 test('GET /v1/outlooks/spc says of layers of several issues what holds for all: the oldest issue, the shortest validity', async (t) => {
@@ -748,21 +756,55 @@ test('GET /v1/outlooks/spc says of layers of several issues what holds for all: 
   });
 });
 
-for (const [day, lead] of [
-  [2, 0],
-  [3, 1],
-  [4, 2],
-  [8, 6],
-] as const)
-  test(`GET /v1/outlooks/spc of day ${day} lasts while it starts more than ${lead} days ahead: an outdated one is no product`, async (t) => {
+for (const day of [2, 3, 4, 8])
+  test(`GET /v1/outlooks/spc of day ${day} is that of the day after from 12 UTC on, where nothing newer covers its date`, async (t) => {
     const files = [layer(day < 4 ? 'cat' : 'prob', [[day < 4 ? 'SLGT' : '0.15', OUTER]], dayTimes(day))];
     const service = await serveOutlooks(t, files);
-    t.is((await askOutlooks(service, IN, `&day=${day}`)).issue_time, '2026-05-01T09:00:00Z');
+    const issueOf = async (asked: number) => (await askOutlooks(service, IN, `&day=${asked}`)).issue_time;
+    t.is(await issueOf(day), '2026-05-01T09:00:00Z');
     service.clock.ms = Date.parse('2026-05-02T11:59:59Z');
-    t.is((await askOutlooks(service, IN, `&day=${day}`)).issue_time, '2026-05-01T09:00:00Z');
+    t.is(await issueOf(day), '2026-05-01T09:00:00Z');
     service.clock.ms = Date.parse('2026-05-02T12:00:00Z');
-    t.like(await askOutlooks(service, IN, `&day=${day}`), NO_PRODUCT);
+    t.deepEqual([await issueOf(day), await issueOf(day - 1)], [null, '2026-05-01T09:00:00Z']);
   });
+
+/** Times at which the issues of days come, minutes after 00 UTC of the date on which day 1 begins. */
+const ISSUES = [
+  ...[360, 780, 990, 1200, 1500].map((minute) => [1, minute] as const),
+  ...[420, 1050].map((minute) => [2, minute] as const),
+  ...[3, 4, 5, 6, 7, 8].map((day) => [day, 540] as const),
+];
+
+test('at every ten minutes of a day with a missing issue, outlooks of the center and the seven days read the same issue of a date', (t) => {
+  const feed = WEB_FEEDS.find(({ name }) => name === 'spc-outlooks');
+  const compact = (time_ms: number) => new Date(time_ms).toISOString().slice(0, 16).replaceAll(/[-:T]/g, '');
+  const start_ms = Date.parse('2026-05-01T00:00:00Z');
+  const missing = ([day, minute]: (typeof ISSUES)[number], date: number) => date === 0 && day > 2 && minute === 540;
+  const rows = [-1, 0].flatMap((date) =>
+    ISSUES.filter((issue) => !missing(issue, date)).flatMap(([day, minute]) => {
+      const issued_ms = start_ms + date * MS_PER_DAY + minute * MS_PER_MIN;
+      const noon_ms = start_ms + (date + day - 1) * MS_PER_DAY + MS_PER_DAY / 2;
+      const valid = compact(day === 1 ? Math.max(noon_ms, issued_ms) : noon_ms);
+      const times = { day, issue: compact(issued_ms), valid, expire: compact(noon_ms + MS_PER_DAY) };
+      const file = layer(day > 2 ? 'prob' : 'hail', [['0.15', OUTER]], { ...times, received_ms: issued_ms });
+      return feed?.read(file).rows as SpcOutlook[];
+    }),
+  );
+  for (let at_ms = start_ms; at_ms < start_ms + MS_PER_DAY; at_ms += 10 * MS_PER_MIN) {
+    const come = rows.filter(({ issue_time }) => issue_time <= at_ms);
+    const kept = feed?.collection.merge([], [{ rows: come }], 0) as SpcOutlook[];
+    for (const day of [1, 2, 3, 4, 5, 6, 7]) {
+      const date = addDays(runningOutlookDate(at_ms), day - 1);
+      const [shown] = outlookOfDay(kept, day, at_ms);
+      const newest = Math.max(
+        ...come.filter(({ forecast_date }) => forecast_date === date).map((row) => row.issue_time),
+      );
+      t.is(shown?.issue_time ?? Number.NEGATIVE_INFINITY, newest, `day ${day} at ${new Date(at_ms).toISOString()}`);
+      t.is(spcDay(kept, date) === null, shown === undefined);
+      t.is(shown?.hazard === 'hail', spcDay(kept, date)?.share === 1);
+    }
+  }
+});
 
 test('GET /v1/outlooks/spc of day 3 passes on the one combined probability, and derives nothing from it', async (t) => {
   const service = await serveOutlooks(t, [
