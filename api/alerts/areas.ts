@@ -25,17 +25,9 @@ export interface Area
 }
 
 /** Fields of a new area. For a point only `group_id` may differ from null, false and monitoring. */
-export interface AreaToMake extends Pick<Area, 'kind' | 'name' | 'real_time' | 'purpose' | 'group_id'> {
+export type AreaToMake = Pick<Area, 'kind' | 'name' | 'real_time' | 'purpose' | 'group_id'> & {
   readonly shape: AreaShape;
-}
-
-/** How much of each quota the areas of a business use. */
-export interface AreaUse {
-  readonly polygon_count: number;
-  readonly point_count: number;
-  readonly real_time_polygon_count: number;
-  readonly total_area_sq_mi: number;
-}
+};
 
 /** Creates an area. Throws `resource_exhausted`, which must roll the transaction back. The caller has locked the row of the business. */
 export async function insertArea(
@@ -59,6 +51,12 @@ export async function insertArea(
   return areaOf(row);
 }
 
+/** Refusal of a shape of the other kind than that of an area. */
+const OTHER_KIND = {
+  point: '/geometry: is of polygon areas only, and this is a point',
+  polygon: '/point: is of point areas only, and this is a polygon',
+};
+
 /**
  * Replaces name and shape of an area with a given version, and increments the version; undefined ones stay. Throws `not_found`,
  * `bad_request` for a shape of the other kind, `version_conflict`, and `resource_exhausted` when it grows beyond a quota. The caller
@@ -73,12 +71,7 @@ export async function changeArea(
 ): Promise<Area> {
   const before = await findArea(rows, business_id, id);
   if (shape !== undefined && (shape.point === null) !== (before.kind === 'polygon'))
-    throw new ApiError(
-      'bad_request',
-      before.kind === 'point'
-        ? '/geometry: is of polygon areas only, and this is a point'
-        : '/point: is of point areas only, and this is a polygon',
-    );
+    throw new ApiError('bad_request', OTHER_KIND[before.kind]);
   const at = instant(now_ms);
   const changed = await rows
     .updateTable('areas')
@@ -93,11 +86,8 @@ export async function changeArea(
     .where('version', '=', expected_version)
     .returningAll()
     .executeTakeFirst();
-  if (changed === undefined)
-    throw new ApiError(
-      'version_conflict',
-      `/expected_version: is ${expected_version}, the area has version ${before.version}`,
-    );
+  const versions = `/expected_version: is ${expected_version}, the area has version ${before.version}`;
+  if (changed === undefined) throw new ApiError('version_conflict', versions);
   if (shape !== undefined) await storeSubmitted(rows, business_id, id, shape);
   if (changed.area_sq_mi > before.area_sq_mi) await refuseOverQuota(rows, business_id, quotas, ['area_sq_mi']);
   return areaOf(changed);
@@ -123,7 +113,7 @@ function unknownArea(): never {
 }
 
 /** How much of each quota the areas of a business use. */
-export async function areaUse(rows: Kysely<Database>, business_id: string): Promise<AreaUse> {
+export async function areaUse(rows: Kysely<Database>, business_id: string) {
   const countOf = (column: 'kind' | 'real_time', value: string | number) =>
     sql<number>`coalesce(sum(case when ${sql.ref(column)} = ${value} then 1 else 0 end), 0)`;
   return await rows
@@ -144,7 +134,9 @@ const QUOTAS = {
   point_areas: ['point_count', 'point areas'],
   area_sq_mi: ['total_area_sq_mi', 'square miles'],
   real_time_polygons: ['real_time_polygon_count', 'real-time polygons'],
-} as const satisfies Partial<Record<keyof Tariff['quotas'], [use: keyof AreaUse, unit: string]>>;
+} as const satisfies Partial<
+  Record<keyof Tariff['quotas'], [use: keyof Awaited<ReturnType<typeof areaUse>>, unit: string]>
+>;
 
 /**
  * Throws when the areas of a business, including the one just written, exceed a quota of its plan. It checks only quotas of which

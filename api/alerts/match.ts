@@ -4,16 +4,12 @@ import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { forEachInChunks, yieldToEventLoop } from '../http/event-loop.ts';
+import type { ScanDetections } from '../queries/scan-detections.ts';
 import { type RingTree, ringTree } from '../rules/ring-tree.ts';
 import { boxOf, type WatchedPlace } from './places.ts';
 
-/** Detections of one scan, as columns; row k of each is detection k. */
-export interface ScanHail {
-  readonly length: number;
-  readonly lat: ArrayLike<number>;
-  readonly lon: ArrayLike<number>;
-  readonly size_mm: ArrayLike<number>;
-}
+/** Detections of one scan, as far as their matches depend on them. */
+export type ScanHail = Pick<ScanDetections, 'length' | 'lat' | 'lon' | 'size_mm'>;
 
 /** Half a pixel of the lattice, degrees: a polygon smaller than a pixel is hit by the pixel over it. */
 const HALF_PIXEL_DEG = LATTICE.step / 2;
@@ -47,7 +43,8 @@ export async function matchScan(
     const isLarge = (rank: number) => size_mm[ranked[rank]] >= place.min_size_mm;
     return tree.search(...box, isLarge).sort((a, b) => a - b);
   };
-  const take = (place: WatchedPlace, rank: number | undefined) => {
+  const take = (place: WatchedPlace, margin_deg: number, isHit: (hail: Position) => boolean) => {
+    const rank = near(place, margin_deg).find((one) => isHit(at(one)));
     if (rank !== undefined) found.set(place.id, ranked[rank]);
   };
 
@@ -56,12 +53,7 @@ export async function matchScan(
     const { shape } = place;
     if (shape.kind === 'polygon') {
       if (near(place, HALF_PIXEL_DEG).length > 0) polygons.push(place);
-      return;
-    }
-    take(
-      place,
-      near(place, 0).find((rank) => isWithinKm(shape, at(rank), shape.radius_km)),
-    );
+    } else take(place, 0, (hail) => isWithinKm(shape, hail, shape.radius_km));
   });
   for (let from = 0; from < polygons.length; from += RINGS_PER_READ) {
     const part = polygons.slice(from, from + RINGS_PER_READ);
@@ -70,10 +62,7 @@ export async function matchScan(
       const ring = rings.get(place.id);
       if (ring === undefined) continue;
       const area = ringTree(ring);
-      take(
-        place,
-        near(place, HALF_PIXEL_DEG).find((rank) => isOver(area, at(rank))),
-      );
+      take(place, HALF_PIXEL_DEG, (hail) => isOver(area, hail));
       await yieldToEventLoop();
     }
   }

@@ -47,11 +47,8 @@ export async function watchedPlaces(rows: Kysely<Database>): Promise<readonly Wa
   ];
 }
 
-/** A watched place whose row is locked. */
-export interface LockedPlace extends WatchedPlace {
-  /** Its business is active and its plan has real-time delivery. */
-  readonly has_real_time: boolean;
-}
+/** A watched place whose row is locked. `has_real_time`: its business is active and its plan has real-time delivery. */
+export type LockedPlace = WatchedPlace & { readonly has_real_time: boolean };
 
 /** Locks the rows of some places, and their businesses against removal; returns the places that are still watched, by id. */
 export async function lockPlaces(
@@ -110,12 +107,8 @@ export async function areaRings(rows: Kysely<Database>, ids: readonly string[]):
     .select(({ fn }) => ['areas.id', fn.coalesce('area_rings.geometry', 'areas.geometry').as('geometry')])
     .where('areas.id', 'in', ids)
     .execute();
-  return new Map(
-    found.flatMap(({ id, geometry }) => {
-      const ring = ringIn(geometry);
-      return ring === null ? [] : [[id, ring] as const];
-    }),
-  );
+  const rings = found.map(({ id, geometry }) => [id, ringIn(geometry)] as const);
+  return new Map(rings.filter((each): each is [string, Ring] => each[1] !== null));
 }
 
 /** Columns of a subscription that decide which hail matches. */

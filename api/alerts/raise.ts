@@ -64,11 +64,7 @@ export async function raiseAlerts(
   return count;
 
   /** Takes the alerts of one place one scan further. `place`: null when it is no longer watched. */
-  async function stepPlace(
-    place: LockedPlace | null,
-    ofPlace: readonly Alert[],
-    detection: number | null,
-  ): Promise<keyof typeof NOTHING_RAISED | null> {
+  async function stepPlace(place: LockedPlace | null, ofPlace: readonly Alert[], detection: number | null) {
     const open = ofPlace.find(({ status }) => status === 'open') ?? null;
     const covered_blocks = place && (scan.coverage?.blocksOver(boxOf(place)) ?? null);
     const step = nextStep(

@@ -4,7 +4,6 @@ import { instant } from '../../schemas/time.ts';
 import type { Writer } from '../records/database.ts';
 import { countOwn, deleteOwn, forgetScores, type OwnList, ownRow, rememberDeleted } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
-import type { Alert } from '../webhooks/formats.ts';
 import { deleteMessages } from '../webhooks/messages.ts';
 import { closeAlerts, setReceiverStatus } from '../webhooks/receivers.ts';
 
@@ -19,16 +18,10 @@ export const SUBSCRIPTIONS: OwnList<'subscriptions'> = {
 /** A circle around a point, and the address that gets the events of hail in it. `secret` is encrypted. */
 export type Subscription = Selectable<Database['subscriptions']>;
 
-/** Fields of a new subscription. `secret` is encrypted. */
-type NewSubscription = Pick<
-  Subscription,
-  'name' | 'lat' | 'lon' | 'radius_km' | 'min_size_mm' | 'webhook_url' | 'secret'
->;
-
 /** Creates a subscription; null when the business is at its limit. */
 export async function createSubscription(
   { rows, business_id, now_ms }: Writer,
-  wanted: NewSubscription,
+  wanted: Pick<Subscription, 'name' | 'lat' | 'lon' | 'radius_km' | 'min_size_mm' | 'webhook_url' | 'secret'>,
   limit: number,
 ): Promise<Subscription | null> {
   if ((await countOwn(rows, 'subscriptions', { business_id })) >= limit) return null;
@@ -99,12 +92,7 @@ export async function deleteSubscription(writer: Writer, id: string): Promise<bo
 }
 
 /** The last alerts of a subscription or area, newest first. */
-export async function recentAlerts(
-  rows: Kysely<Database>,
-  business_id: string,
-  location_id: string,
-  limit: number,
-): Promise<readonly Alert[]> {
+export async function recentAlerts(rows: Kysely<Database>, business_id: string, location_id: string, limit: number) {
   return await rows
     .selectFrom('alerts')
     .selectAll()

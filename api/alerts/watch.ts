@@ -157,12 +157,7 @@ async function matchedScans(rows: Kysely<Database>, first: string): Promise<Read
  * Marks a scan as matched, and deletes the marks of scans before `forget_before`. False when another process has: where that is in a
  * transaction that has not ended, this waits for its end.
  */
-async function markMatched(
-  rows: Transaction<Database>,
-  scan_id: string,
-  now_ms: number,
-  forget_before: string,
-): Promise<boolean> {
+async function markMatched(rows: Transaction<Database>, scan_id: string, now_ms: number, forget_before: string) {
   const { numInsertedOrUpdatedRows } = await rows
     .insertInto('matched_scans')
     .values({ scan_id, at: instant(now_ms) })

@@ -19,7 +19,7 @@ import { addDays, monthOf, timestamp, utcDate } from '../../schemas/time.ts';
 import type { Edition } from '../published/catalog.ts';
 import { JOBS, openFilesEngine, type Queries, type SqlParameter, sqlText } from '../published/duckdb.ts';
 import { collectedDates, datesWithoutData } from '../queries/dates-without-data.ts';
-import { FILES, type RegionFilter, regionFilter } from '../queries/sql.ts';
+import { FILES, regionFilter } from '../queries/sql.ts';
 import { swathOf } from '../queries/swaths.ts';
 import { type Region, regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
@@ -282,11 +282,7 @@ async function reportRows(queries: Queries, question: RowsQuestion, cap: number)
 }
 
 /** Dates for which no source is known to have been collected, and of which there is no report either, from anywhere. */
-async function datesWithoutReports(
-  queries: Queries,
-  { edition, first, last }: RowsQuestion,
-  paths: readonly string[],
-): Promise<readonly string[]> {
+async function datesWithoutReports(queries: Queries, { edition, first, last }: RowsQuestion, paths: readonly string[]) {
   const sql = `SELECT DISTINCT storm_date::VARCHAR AS date FROM ${FILES}`;
   const reported = paths.length === 0 ? [] : await queries.rows<{ date: string }>(sql, [paths]);
   const dates = new Set(reported.map(({ date }) => date));
@@ -296,10 +292,7 @@ async function datesWithoutReports(
 }
 
 /** Filter on the positions of reports; null where none can be. */
-function reportsWithin(
-  { bbox: [west, south, east, north], state, window, runs }: Region,
-  first: number,
-): RegionFilter | null {
+function reportsWithin({ bbox: [west, south, east, north], state, window, runs }: Region, first: number) {
   if (state !== null) return window === null ? null : regionFilter({ window, runs }, first);
   return {
     sql: `WHERE lon BETWEEN $${first} AND $${first + 1} AND lat BETWEEN $${first + 2} AND $${first + 3}

@@ -205,10 +205,7 @@ export async function filedJobs(rows: Kysely<Database>, business_id: string | nu
 }
 
 /** Jobs that were accepted before an instant and have not ended, the oldest first. */
-export async function pendingSince(
-  rows: Kysely<Database>,
-  before_ms: number,
-): Promise<readonly Pick<Job, 'id' | 'created_at'>[]> {
+export async function pendingSince(rows: Kysely<Database>, before_ms: number) {
   return await rows
     .selectFrom('jobs')
     .select(['id', 'created_at'])

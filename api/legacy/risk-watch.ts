@@ -39,11 +39,6 @@ interface ScoredPlace {
   readonly stored_at: string | null;
 }
 
-interface Scored {
-  readonly place: ScoredPlace;
-  readonly score: number;
-}
-
 /** An event is sent when a score changes by more points than this. */
 const REPORTED_BEYOND = 10;
 /** Feature of a plan without which no event is sent. */
@@ -83,7 +78,11 @@ export function startRiskWatch(
   }
 
   /** Stores scores and writes their events. A first score has no event, nor one that another process has stored. */
-  async function storeScores(business_id: string, table: Table, scored: readonly Scored[]): Promise<void> {
+  async function storeScores(
+    business_id: string,
+    table: Table,
+    scored: readonly { readonly place: ScoredPlace; readonly score: number }[],
+  ): Promise<void> {
     const at_ms = now();
     const at = instant(table.data_as_of);
     await records.transaction(async (rows) => {
@@ -152,11 +151,7 @@ async function businessesWithReceivers(rows: Kysely<Database>): Promise<readonly
 }
 
 /** Active subscriptions and saved locations of a business. `onlyNew`: only those without a stored score. */
-async function scoredPlaces(
-  rows: Kysely<Database>,
-  business_id: string,
-  onlyNew: boolean,
-): Promise<readonly ScoredPlace[]> {
+async function scoredPlaces(rows: Kysely<Database>, business_id: string, onlyNew: boolean) {
   const subscriptions = rows
     .selectFrom('subscriptions')
     .select(['id', 'lat', 'lon', sql<ReceiverFormat | null>`format`.as('format')])

@@ -6,7 +6,6 @@ import { rounded } from '../rules/rounded.ts';
 import {
   damageEstimate,
   type EarlierForecast,
-  type EarlierHistory,
   type EarlierRisk,
   type EarlierStorms,
   forecastConfidence,
@@ -83,9 +82,7 @@ export function simulatedRisk(location_id: string, now_ms: number): EarlierRisk 
 }
 
 /** Hail days of simulated dates at a point, newest first: each follows from its own date. */
-export function simulatedHistory(
-  asked: Point & { readonly start_date: string; readonly end_date: string },
-): EarlierHistory {
+export function simulatedHistory(asked: Point & { readonly start_date: string; readonly end_date: string }) {
   const at = rounding(asked);
   return datesThrough(asked.start_date, asked.end_date)
     .toReversed()

@@ -38,10 +38,7 @@ export interface Place {
 }
 
 /** A published track that continues: its newest row from a scan with its cell, and its newest row of any kind. */
-export interface Storm {
-  readonly seen: TrackPoint;
-  readonly newest: TrackPoint;
-}
+export type Storm = Readonly<Record<'seen' | 'newest', TrackPoint>>;
 
 /** An item near a point; nearest first, equals by name. */
 export interface Found<Item> {
@@ -53,13 +50,10 @@ export interface Found<Item> {
 /** The half hour before the newest scan, immutable. Callers that look back from the clock pass `since_ms`, the oldest scan that counts. */
 export type LiveSnapshot = Awaited<ReturnType<typeof snapshotOf>>;
 
-export interface Live {
-  /** The snapshot of an edition, by default of the newest; throws DataUnavailable like the catalog. */
-  readonly snapshot: (edition?: Edition) => LiveSnapshot;
-}
+export type Live = Awaited<ReturnType<typeof openLive>>;
 
 /** Opens the live snapshot of the catalog's root; it is replaced before an edition is handed out. */
-export async function openLive(catalog: Catalog): Promise<Live> {
+export async function openLive(catalog: Catalog) {
   let newest: LiveSnapshot | undefined;
   const snapshots = new WeakMap<Edition, LiveSnapshot>();
   await catalog.beforeEdition(async (edition) => {
@@ -69,7 +63,8 @@ export async function openLive(catalog: Catalog): Promise<Live> {
     snapshots.set(edition, newest);
   });
   return {
-    snapshot: (edition = catalog.edition()) => {
+    /** The snapshot of an edition, by default of the newest; throws DataUnavailable like the catalog. */
+    snapshot: (edition = catalog.edition()): LiveSnapshot => {
       const prepared = snapshots.get(edition);
       if (prepared === undefined) throw new DataUnavailable('the live snapshot', 'was not made ready with its edition');
       return prepared;
@@ -93,9 +88,9 @@ async function snapshotOf(edition: Edition) {
   const times = [detectionRows.column('scan_time'), trackRows.column('scan_time')].flatMap((all) => Array.from(all));
   const scanTimes = [...new Set(times)].sort((a, b) => a - b);
   const byTrack = new Map(storms.map((storm) => [storm.seen.track_id, storm]));
-  const cellAt = groupBy(cellRows, (index) => cellKey(cellRows, index));
-  const tracksOfCell = groupBy(trackRows, (index) => cellKey(trackRows, index));
-  const ofCell = groupBy(detectionRows, (index) => cellKey(detectionRows, index));
+  const [cellAt, tracksOfCell, ofCell] = [cellRows, trackRows, detectionRows].map((rows) =>
+    groupBy(rows, (index) => cellKey(rows, index)),
+  );
   const ofTrack = groupBy(detectionRows, (index) => detectionRows.column('track_id')[index] ?? null);
   const newestHail = rowsOfScan(detectionRows, newest_scan_ms);
   const [lats, lons] = [detectionRows.column('lat'), detectionRows.column('lon')];
@@ -236,10 +231,7 @@ function stormsOf(rows: LiveTable<TrackPoint>): Storm[] {
 }
 
 /** Name of the storm cell of a row; null for a row of none. */
-function cellKey(
-  rows: LiveTable<{ readonly scan_time: number; readonly cell_index: number | null }>,
-  index: number,
-): string | null {
+function cellKey(rows: LiveTable<{ readonly scan_time: number; readonly cell_index: number | null }>, index: number) {
   const cell_index = rows.column('cell_index')[index] ?? null;
   return cell_index === null ? null : `${rows.column('scan_time')[index]} ${cell_index}`;
 }

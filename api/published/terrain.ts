@@ -6,20 +6,13 @@ import type { Catalog } from './catalog.ts';
 import { DataUnavailable } from './data-root.ts';
 import type { Engine } from './duckdb.ts';
 
-/** Terrain that blocks beams around radars, by the terrain model that the pipeline worked in. */
-export interface TerrainModel extends Blockage {
-  /** Name of the model's file. */
-  readonly file: string;
-  /** Spacing of its heights from north to south, arc-seconds. */
-  readonly step_arcsec: number;
-  /** Changes with the table. */
-  readonly version: string;
-}
+/**
+ * Terrain that blocks beams around radars, by the terrain model that the pipeline worked in: its file, and the spacing of its
+ * heights from north to south, arc-seconds. `version`: changes with the table.
+ */
+export type TerrainModel = Blockage & Readonly<Record<'file' | 'version', string>> & { readonly step_arcsec: number };
 
-export interface Terrain {
-  /** The model in force, the same object until the table changes; null while none is published. */
-  readonly model: () => TerrainModel | null;
-}
+export type Terrain = Awaited<ReturnType<typeof openTerrain>>;
 
 /** Keeps a table that belongs to no date in memory: `load` reads a new one before an edition that lists it is handed out. */
 export async function openStaticTable<Made extends { readonly version: string }>(
@@ -42,7 +35,7 @@ export async function openStaticTable<Made extends { readonly version: string }>
 }
 
 /** Keeps the table `blockage` in memory. */
-export async function openTerrain({ priority }: Engine, catalog: Catalog): Promise<Terrain> {
+export async function openTerrain({ priority }: Engine, catalog: Catalog) {
   const model = await openStaticTable(catalog, blockage, async (paths, version): Promise<TerrainModel> => {
     const rays = await priority.columns<'radar_id' | 'tilt_deg' | 'azimuth_deg' | 'distance_km' | 'blocked'>(
       `SELECT radar_id, tilt_deg, azimuth_deg, distance_km, blocked FROM read_parquet($1::VARCHAR[]) ORDER BY ${blockage.order}`,
@@ -55,5 +48,6 @@ export async function openTerrain({ priority }: Engine, catalog: Catalog): Promi
     if (about === undefined) throw new RangeError('the table is empty');
     return { ...blockageOf(rays as Parameters<typeof blockageOf>[0]), ...about, version };
   });
+  /** The model in force, the same object until the table changes; null while none is published. */
   return { model };
 }

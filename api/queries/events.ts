@@ -18,13 +18,7 @@ const MONTHS_AT_A_TIME = 4;
 const HULLS_AT_A_TIME = 4;
 
 /** Event days of a region from a storm date to a storm date, both included; oldest first. */
-export async function eventDays(
-  engine: Engine,
-  edition: Edition,
-  region: Region,
-  first: string,
-  last: string,
-): Promise<RegionDay[]> {
+export async function eventDays(engine: Engine, edition: Edition, region: Region, first: string, last: string) {
   const { window, runs, bbox } = region;
   if (window === null) return [];
   const pixels = { window, runs };
@@ -71,11 +65,7 @@ type RegionDay = Omit<SevereDay, 'lines'> & { readonly affected_area_km2: number
  * Dates with a pixel >= 19 mm in the region: those of which a scan saw one, as the day maxima know without looking at every
  * scan. Small regions have few of them.
  */
-async function severeDates(
-  engine: Engine,
-  paths: readonly string[],
-  region: RegionPixels,
-): Promise<ReadonlySet<string>> {
+async function severeDates(engine: Engine, paths: readonly string[], region: RegionPixels) {
   if (paths.length === 0) return new Set();
   const filter = regionFilter(region, 2);
   const rows = await engine.rows<{ storm_date: string }>(

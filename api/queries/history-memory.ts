@@ -225,10 +225,7 @@ export interface LargestPixel<Rows extends PixelRows> extends Position {
  * The largest pixel in the radius on each storm date that has one, newest date first. Of equal sizes the nearest counts, then the
  * northernmost, then the westernmost; of one pixel in several files the earliest.
  */
-export function largestPerDate<Rows extends PixelRows>(
-  sources: readonly Rows[],
-  question: PixelQuestion,
-): LargestPixel<Rows>[] {
+export function largestPerDate<Rows extends PixelRows>(sources: readonly Rows[], question: PixelQuestion) {
   const { radius_km, first } = question;
   const window = pixelsAround(question, 1000 * radius_km);
   const first_day = Date.parse(first) / MS_PER_DAY;

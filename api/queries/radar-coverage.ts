@@ -113,11 +113,7 @@ function seenOn(
 }
 
 /** The scans of each date; those that are not in memory are read in two statements. */
-async function scansOf(
-  engine: Queries,
-  edition: Pick<Edition, 'paths'>,
-  dates: readonly string[],
-): Promise<DateScans[]> {
+async function scansOf(engine: Queries, edition: Pick<Edition, 'paths'>, dates: readonly string[]) {
   const wanted = dates.map((date) => {
     const [scans, patches] = [edition.paths(frames.name, [date]), edition.paths(uncovered.name, [date])];
     const key = [...scans, ...patches].join('\n');

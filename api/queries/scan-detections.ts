@@ -39,11 +39,7 @@ const DETECTIONS_SQL = `
   FROM ${FILES} WHERE epoch_ms(scan_time) = $2 ORDER BY "row", col`;
 
 /** Detections of a scan from the published tables: for one that the live window no longer holds. */
-export async function readDetections(
-  engine: Engine,
-  paths: readonly string[],
-  scan_ms: number,
-): Promise<ScanDetections> {
+export async function readDetections(engine: Engine, paths: readonly string[], scan_ms: number) {
   if (paths.length === 0) return { length: 0, lat: [], lon: [], size_mm: [], confidence: [], track_id: [] };
   const columns = await engine.columns<Exclude<keyof ScanDetections, 'length'>>(DETECTIONS_SQL, [paths, scan_ms]);
   return { length: columns.lat.length, ...columns } as ScanDetections;
@@ -64,10 +60,7 @@ export type UncoveredRuns = z.infer<typeof UncoveredRuns>;
 const Metadata = z.looseObject({ uncovered: UncoveredRuns.optional() });
 
 /** Where one scan had coverage. */
-export interface ScanCoverage {
-  /** Covered blocks of those that a box touches, and of their neighbours; outside the grid nothing is covered. */
-  readonly blocksOver: (box: Bbox) => number;
-}
+export type ScanCoverage = ReturnType<typeof scanCoverageOf>;
 
 /** Coverage of a scan from its archive; null when the archive has none, or is gone. Throws for a file that is no archive. */
 export async function readScanCoverage(files: Pick<DataRoot, 'part'>, path: string): Promise<ScanCoverage | null> {
@@ -85,7 +78,7 @@ export async function readScanCoverage(files: Pick<DataRoot, 'part'>, path: stri
 }
 
 /** Coverage by sums over all blocks north-west of each corner, so that any box costs the same. */
-function scanCoverageOf({ north, west, step_deg, rows, cols, runs }: UncoveredRuns): ScanCoverage {
+function scanCoverageOf({ north, west, step_deg, rows, cols, runs }: UncoveredRuns) {
   const covered = new Uint8Array(rows * cols).fill(1);
   for (const [row, start, end] of runs) covered.fill(0, row * cols + start, row * cols + Math.min(end, cols));
   const width = cols + 1;
@@ -97,7 +90,8 @@ function scanCoverageOf({ north, west, step_deg, rows, cols, runs }: UncoveredRu
     }
   const clamped = (value: number, most: number) => Math.max(0, Math.min(most, value));
   return {
-    blocksOver: ([boxWest, boxSouth, boxEast, boxNorth]) => {
+    /** Covered blocks of those that a box touches, and of their neighbours; outside the grid nothing is covered. */
+    blocksOver: ([boxWest, boxSouth, boxEast, boxNorth]: Bbox): number => {
       const top = clamped(Math.floor((north - boxNorth) / step_deg) - 1, rows);
       const bottom = clamped(Math.floor((north - boxSouth) / step_deg) + 2, rows);
       const left = clamped(Math.floor((boxWest - west) / step_deg) - 1, cols);

@@ -3,7 +3,7 @@ import type { Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import { onThread } from '../published/thread.ts';
 import type { Region } from '../rules/region.ts';
-import { type Drawing, type DrawnTier, type MaximumPixels, tierBounds } from '../rules/swath-tiers.ts';
+import { type Drawing, type DrawnTier, tierBounds } from '../rules/swath-tiers.ts';
 import { FILES, type RegionPixels, regionFilter } from './sql.ts';
 
 /** Asks for the footprint of a storm date. */
@@ -22,16 +22,11 @@ const drawTiers = onThread<Drawing, readonly DrawnTier[]>({
   limit_ms: 15_000,
 });
 
-/** Footprint of a storm date in a region, and the detections behind it. */
-export interface SwathAnswer extends DetectionCounts {
-  readonly tiers: readonly DrawnTier[];
-}
-
 /** Tables that a swath is made of. */
 export const SWATH_TABLES = ['day-max', 'detections'] as const;
 
-/** Footprint and detections of a storm date in a region. */
-export async function swathOf(engine: Queries, edition: Edition, question: SwathQuestion): Promise<SwathAnswer> {
+/** Footprint of a storm date in a region, and the detections behind it. */
+export async function swathOf(engine: Queries, edition: Edition, question: SwathQuestion) {
   const { date, region, min_size_mm, simplify_m } = question;
   const { window, runs, bbox } = region;
   if (window === null) return { tiers: [], ...NO_DETECTIONS };
@@ -51,12 +46,7 @@ export async function swathOf(engine: Queries, edition: Edition, question: Swath
  * Pixels of a region whose day maximum reaches a size, filled-in ones included, in no order. `paths` are day-max files of
  * one storm date; they add up, so a pixel may lie in several.
  */
-async function readMaximum(
-  engine: Queries,
-  paths: readonly string[],
-  region: RegionPixels,
-  from_mm: number,
-): Promise<MaximumPixels> {
+async function readMaximum(engine: Queries, paths: readonly string[], region: RegionPixels, from_mm: number) {
   if (paths.length === 0) return { row: [], col: [], mm: [] };
   const filter = regionFilter(region, 3);
   const { row, col, mm } = await engine.columns<'row' | 'col' | 'mm'>(

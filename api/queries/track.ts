@@ -7,12 +7,6 @@ import type { Engine } from '../published/duckdb.ts';
 import type { DayHail } from './history.ts';
 import { FILES, readTable, selectList } from './sql.ts';
 
-/** Points of a track from the scans that saw it, oldest first, and their storm dates. */
-interface TrackHistory {
-  readonly points: readonly TrackPoint[];
-  readonly dates: readonly string[];
-}
-
 /** Published storm dates on which a track may begin: its id opens with the UTC date of its first scan. */
 function birthDates(edition: Edition, track_id: string): readonly string[] {
   const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})-/.exec(track_id) ?? [];
@@ -23,7 +17,7 @@ function birthDates(edition: Edition, track_id: string): readonly string[] {
 
 /**
  * The whole life of a track that has a point on a storm date, over midnights too, of any track when the date is null; null
- * when there is none. A track seen by one scan only is not published.
+ * when there is none. A track seen by one scan only is not published. Points are those of scans that saw it, oldest first.
  */
 export async function trackHistory(
   engine: Engine,
@@ -31,15 +25,10 @@ export async function trackHistory(
   storm_day_start_hour: number,
   track_id: string,
   date: string | null,
-): Promise<TrackHistory | null> {
+) {
+  const seen_points = "WHERE track_id = $2 AND state = 'tracked' ORDER BY scan_time";
   const pointsOn = (dates: readonly string[]): Promise<TrackPoint[]> =>
-    readTable(
-      engine,
-      tracks,
-      edition.paths(tracks.name, dates),
-      "WHERE track_id = $2 AND state = 'tracked' ORDER BY scan_time",
-      [track_id],
-    );
+    readTable(engine, tracks, edition.paths(tracks.name, dates), seen_points, [track_id]);
   const selected = await pointsOn(date === null ? birthDates(edition, track_id) : [date]);
   const [seen, last] = [selected[0], selected.at(-1)];
   if (seen === undefined || last === undefined) return null;
@@ -57,11 +46,8 @@ export async function trackHistory(
   return points.length > 1 ? { points, dates } : null;
 }
 
-/** A storm cell in one scan. */
-interface TrackCell extends z.infer<typeof cells.row> {
-  /** Other tracks have a part of the cell, too: its products belong to no single track. */
-  readonly shared: boolean;
-}
+/** A storm cell in one scan. `shared`: other tracks have a part of the cell, too, so that its products belong to no single track. */
+type TrackCell = z.infer<typeof cells.row> & { readonly shared: boolean };
 
 /** By scan and index: a cell that several tracks share names only one of them. */
 const CELLS_SQL = `
@@ -74,12 +60,7 @@ const CELLS_SQL = `
   ON cell.scan_time = point.scan_time AND cell.cell_index = point.cell_index`;
 
 /** The cells of a track on some storm dates, by scan time. */
-export async function trackCells(
-  engine: Engine,
-  edition: Edition,
-  track_id: string,
-  dates: readonly string[],
-): Promise<Map<number, TrackCell>> {
+export async function trackCells(engine: Engine, edition: Edition, track_id: string, dates: readonly string[]) {
   const [cellPaths, trackPaths] = [edition.paths(cells.name, dates), edition.paths(tracks.name, dates)];
   if (cellPaths.length === 0 || trackPaths.length === 0) return new Map();
   const rows = await engine.rows<TrackCell>(CELLS_SQL, [cellPaths, trackPaths, track_id]);
@@ -87,11 +68,7 @@ export async function trackCells(
 }
 
 /** The track of the largest hail of each storm date, by date; a date whose hail has no track is absent. */
-export async function tracksOfHail(
-  engine: Engine,
-  edition: Edition,
-  days: readonly DayHail[],
-): Promise<ReadonlyMap<string, string>> {
+export async function tracksOfHail(engine: Engine, edition: Edition, days: readonly DayHail[]) {
   const paths = new Set(
     days.flatMap(({ storm_date, lat, lon }) =>
       edition.paths(detections.name, [storm_date], { bbox: [lon, lat, lon, lat] }),

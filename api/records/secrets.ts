@@ -100,10 +100,7 @@ export async function openSecrets({ name, transaction }: Store, settings: Secret
 }
 
 /** Reason why the service cannot start over these records with these keys; null: it can. Changes nothing. */
-export async function masterKeyFault(
-  { reader, name }: Store,
-  settings: Omit<SecretsSettings, 'now'>,
-): Promise<string | null> {
+export async function masterKeyFault({ reader, name }: Store, settings: Omit<SecretsSettings, 'now'>) {
   try {
     await knownKeys(reader, name, settings);
     return null;

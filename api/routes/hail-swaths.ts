@@ -5,7 +5,7 @@ import { SWATHS_EXAMPLE, SwathCollection, Swaths, VALIDITY_NOTE } from '../../sc
 import { timestamp } from '../../schemas/time.ts';
 import { bboxQuery, clampedQuery, dateQuery, enumQuery, numberQuery, stateQuery } from '../http/decode.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
-import { SWATH_TABLES, type SwathAnswer, swathOf } from '../queries/swaths.ts';
+import { SWATH_TABLES, swathOf } from '../queries/swaths.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { DrawnTier } from '../rules/swath-tiers.ts';
@@ -79,7 +79,7 @@ export const getHailSwaths = readEndpoint({
 });
 
 function collection(
-  { tiers, at_bound, max_size_mm }: SwathAnswer,
+  { tiers, at_bound, max_size_mm }: Awaited<ReturnType<typeof swathOf>>,
   date: string,
   foreign: Pick<SwathCollection, 'dates_without_data' | 'data_as_of' | 'query'>,
 ): SwathCollection {

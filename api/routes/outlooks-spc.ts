@@ -17,14 +17,7 @@ import type { CollectionEdition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import { readTable } from '../queries/sql.ts';
 import { polygonsOf } from '../rules/areas.ts';
-import {
-  EXTENDED_DAYS,
-  hasExtendedRisk,
-  outlookAt,
-  outlookOfDay,
-  outlookShapes,
-  type PlacedArea,
-} from '../rules/outlook.ts';
+import { EXTENDED_DAYS, hasExtendedRisk, outlookAt, outlookOfDay, outlookShapes } from '../rules/outlook.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
@@ -92,7 +85,7 @@ function outlookAreas(engine: Queries, { paths }: CollectionEdition, at_ms: numb
   return readTable(engine, spcOutlooks, paths(first, last), IN_FORCE, [Math.floor(at_ms)]);
 }
 
-function areaResource(area: PlacedArea): OutlookAreaShape {
+function areaResource(area: ReturnType<typeof outlookShapes>[number]): OutlookAreaShape {
   const { hazard, label, probability_pct } = area;
   const position = (at: readonly number[]) => at.map((degrees) => rounded(degrees, 4));
   const coordinates = polygonsOf(area).map((rings) => rings.map((ring) => ring.map(position)));

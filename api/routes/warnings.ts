@@ -9,9 +9,9 @@ import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import { booleanQuery, integerQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
 import type { Edition } from '../published/catalog.ts';
 import { type PlacedWarning, warningsAround, watchesAround } from '../queries/warnings.ts';
-import { polygonsOf } from '../rules/areas.ts';
+import { hasGeometry, polygonsOf } from '../rules/areas.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
-import { hasOutline, watchBox } from '../rules/watch-area.ts';
+import { watchBox } from '../rules/watch-area.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 /** Collections that the answer lists. */
@@ -101,7 +101,7 @@ function watchResource(watch: WatchRow): Watch | MesoscaleDiscussion {
     issued_at: timestamp(watch.issued_at),
     expires_at: timestamp(watch.expires_at),
     headline: watch.headline,
-    geometry: hasOutline(watch) ? polygonGeometry(polygonsOf(watch)) : null,
+    geometry: hasGeometry(watch) ? polygonGeometry(polygonsOf(watch)) : null,
     bbox: { min_lat: edge(min_lat), max_lat: edge(max_lat), min_lon: edge(min_lon), max_lon: edge(max_lon) },
   };
   const { type, number, watch_probability_pct, areas } = watch;

@@ -13,13 +13,7 @@ export interface HasGeometry {
   readonly geometry: string;
 }
 
-interface Area {
-  readonly type: 'MultiPolygon';
-  readonly coordinates: MultiPolygon;
-  readonly bbox: [west: number, south: number, east: number, north: number];
-}
-
-const parsed = new WeakMap<HasGeometry, Area>();
+const parsed = new WeakMap<HasGeometry, ReturnType<typeof parse>>();
 
 /** Polygons of a row, parsed at the first call and kept with the row. */
 export function polygonsOf(row: HasGeometry): MultiPolygon {
@@ -31,13 +25,24 @@ export function holds(row: HasGeometry, { lat, lon }: Position): boolean {
   return booleanPointInPolygon([lon, lat], areaOf(row));
 }
 
-function areaOf(row: HasGeometry): Area {
-  const known = parsed.get(row);
-  if (known !== undefined) return known;
-  const coordinates = multiPolygonFromWkt(row.geometry);
-  const area: Area = { type: 'MultiPolygon', coordinates, bbox: [...boxOf(coordinates)] };
+function areaOf(row: HasGeometry) {
+  const area = parsed.get(row) ?? parse(row);
   parsed.set(row, area);
   return area;
+}
+
+function parse({ geometry }: HasGeometry) {
+  const coordinates = multiPolygonFromWkt(geometry);
+  return {
+    type: 'MultiPolygon' as const,
+    coordinates,
+    bbox: [...boxOf(coordinates)] as [number, number, number, number],
+  };
+}
+
+/** True for a row with an area. */
+export function hasGeometry<Row extends { readonly geometry: string | null }>(row: Row): row is Row & HasGeometry {
+  return row.geometry !== null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
+import { combineProvenances } from '../../schemas/provenance.ts';
 import {
   type ForecastHour,
   type ForecastPeak,
@@ -23,11 +23,7 @@ export function hoursAhead(rows: readonly Forecast[], now_ms: number, hours: num
  * The forecast at a point from the requested hours of its cell, in order. Without hours, the answer names the newest published
  * run, which shows that the forecast has run out; the run is null where none was ever published.
  */
-export function hailForecast(
-  position: Position,
-  rows: readonly Forecast[],
-  newest: ForecastRun | null,
-): { readonly body: HailForecast; readonly provenance: MixedProvenance | null } {
+export function hailForecast(position: Position, rows: readonly Forecast[], newest: ForecastRun | null) {
   const runs: readonly ForecastRun[] = rows.length > 0 || newest === null ? rows : [newest];
   return {
     body: {

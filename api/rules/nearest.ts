@@ -10,11 +10,7 @@ export interface Near<Item> {
 const SLACK = 1.01;
 
 /** The nearest of some places within a radius, the first of equals; null when none is. Geodesic distances. */
-export function nearestWithin<Item extends Position>(
-  position: Position,
-  items: readonly Item[],
-  radius_km: number,
-): Near<Item> | null {
+export function nearestWithin<Item extends Position>(position: Position, items: readonly Item[], radius_km: number) {
   let nearest: Near<Item> | null = null;
   for (const item of items) {
     const limit_km: number = nearest?.distance_km ?? radius_km;

@@ -8,7 +8,7 @@ import {
 import type { ConvectiveOutlook } from '../../schemas/resources/convective-outlook.ts';
 import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/tables/feeds.ts';
 import { addDays, stormDate } from '../../schemas/time.ts';
-import { holds } from './areas.ts';
+import { type HasGeometry, hasGeometry, holds } from './areas.ts';
 
 /** Days of the outlook with one combined probability and no category. */
 export const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;
@@ -57,11 +57,7 @@ export function hasExtendedRisk(products: readonly (readonly SpcOutlook[])[], po
 }
 
 /** Areas of a layer, without those of files that hold another part of it. */
-function layerOf(
-  product: readonly SpcOutlook[],
-  wanted: OutlookHazard,
-  other: OutlookPart = 'significant',
-): SpcOutlook[] {
+function layerOf(product: readonly SpcOutlook[], wanted: OutlookHazard, other: OutlookPart = 'significant') {
   return product.filter(({ hazard, part }) => hazard === wanted && part !== other);
 }
 
@@ -74,24 +70,15 @@ function areasAt(layer: readonly SpcOutlook[], point: Position): SpcOutlook[] {
   return layer.filter((area) => hasGeometry(area) && holds(area, point));
 }
 
-export type PlacedArea = SpcOutlook & { readonly geometry: string };
-
 /** Areas of a product with a shape, layer by layer, the lowest category or probability first: drawn in this order none is hidden. */
-export function outlookShapes(product: readonly SpcOutlook[]): PlacedArea[] {
+export function outlookShapes(product: readonly SpcOutlook[]): (SpcOutlook & HasGeometry)[] {
   const rank = ({ label, probability_pct }: SpcOutlook) => categoryRank(label ?? '') ?? probability_pct ?? 0;
   return product
     .filter(hasGeometry)
     .toSorted((a, b) => (a.hazard === b.hazard ? rank(a) - rank(b) : a.hazard < b.hazard ? -1 : 1));
 }
 
-function hasGeometry(area: SpcOutlook): area is PlacedArea {
-  return area.geometry !== null;
-}
-
-function categoryAt(
-  layer: readonly SpcOutlook[],
-  point: Position,
-): Pick<ConvectiveOutlook, 'category' | 'category_label'> {
+function categoryAt(layer: readonly SpcOutlook[], point: Position) {
   const ranks = areasAt(layer, point).map(({ label }) => categoryRank(label ?? '') ?? 0);
   const category = SPC_CATEGORIES[Math.max(0, ...ranks) - 1];
   if (category !== undefined) return { category, category_label: categoryName(category) };

@@ -1,9 +1,4 @@
-import {
-  type DateSeenInPart,
-  GAPS_LISTED_MAX,
-  type RadarGaps,
-  SEEN_MIN_SHARE,
-} from '../../schemas/resources/radar-gaps.ts';
+import { type DateSeenInPart, GAPS_LISTED_MAX, SEEN_MIN_SHARE } from '../../schemas/resources/radar-gaps.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { rounded } from './rounded.ts';
 
@@ -98,10 +93,7 @@ function shareOf(share: number): number {
 }
 
 /** Gaps of some dates as answers show them. `coverage`: of each date with radar data, ascending; null where its scans are not known. */
-export function radarGapsOf(
-  dates_without_data: readonly string[],
-  coverage: ReadonlyMap<string, Coverage | null>,
-): RadarGaps {
+export function radarGapsOf(dates_without_data: readonly string[], coverage: ReadonlyMap<string, Coverage | null>) {
   const dates = [...coverage];
   return {
     dates_without_data: [...dates_without_data],

@@ -16,9 +16,7 @@ export function motionOf({
 }
 
 /** State of a track at one scan, for lists and for the points of its history. */
-export function stormState(
-  point: TrackPoint,
-): Pick<StormCell, 'scan_time' | 'lat' | 'lon' | 'motion' | 'hail' | 'trend' | 'growth'> {
+export function stormState(point: TrackPoint) {
   return {
     scan_time: timestamp(point.scan_time),
     lat: rounded(point.lat, 5),

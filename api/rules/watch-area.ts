@@ -1,7 +1,7 @@
 import { type Bbox, boxRing, enclosing } from '../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import type { Watch } from '../../schemas/tables/feeds.ts';
-import { type HasGeometry, polygonsOf } from './areas.ts';
+import { hasGeometry, polygonsOf } from './areas.ts';
 import { stateBox, usStates } from './geo/us-states.ts';
 import { CONUS_BOX } from './region.ts';
 
@@ -18,12 +18,7 @@ export function watchBox({ areas, west, south, east, north }: WatchPlace): Bbox 
 
 /** Area of a watch: its outline, or its box. */
 export function watchPolygons(watch: WatchPlace): MultiPolygon {
-  if (hasOutline(watch)) return polygonsOf(watch);
-  return [[boxRing(watchBox(watch))]];
-}
-
-export function hasOutline<Place extends Pick<WatchPlace, 'geometry'>>(watch: Place): watch is Place & HasGeometry {
-  return watch.geometry !== null;
+  return hasGeometry(watch) ? polygonsOf(watch) : [[boxRing(watchBox(watch))]];
 }
 
 /** Codes of the states that a text names: `NE SD`, or names in words. Two letters within words are none (`IN`, `OR`). */

@@ -44,32 +44,22 @@ export function attemptId(event_id: string, attempt: number, at_ms: number): str
   return attempt === 1 ? event_id.replace(/^evt_/, 'whd_') : newId('delivery', at_ms);
 }
 
-/** An attempt that ended. */
-export interface EndedAttempt extends AttemptResult {
-  readonly message_id: string;
-  readonly receiver_id: string;
-  /** 1 for the first. */
-  readonly attempt: number;
-}
-
-export interface RecordSettings extends Outbox {
-  /** Factor of the waits between attempts. */
-  readonly time_scale: number;
-  /** Data clock, epoch milliseconds. */
-  readonly now_ms: number;
-}
+/** An attempt that ended. `attempt`: 1 for the first. */
+type EndedAttempt = AttemptResult &
+  Readonly<Record<'message_id' | 'receiver_id', string>> & { readonly attempt: number };
 
 /**
  * Records an attempt and its consequences in the caller's transaction: the attempt, the counters of the receiver, the next
  * attempt or the release of waiting messages, and the end of a receiver that failed too often. Returns the attempt; null when it
- * was recorded before, or its message or receiver is deleted.
+ * was recorded before, or its message or receiver is deleted. `time_scale`: factor of the waits between attempts; `now_ms`: data
+ * clock.
  */
 export async function recordAttempt(
   rows: Transaction<Database>,
-  settings: RecordSettings,
+  settings: Outbox & Readonly<Record<'time_scale' | 'now_ms', number>>,
   ended: EndedAttempt,
 ): Promise<Attempt | null> {
-  const { queue, store, now_ms, time_scale } = settings;
+  const { queue, store, time_scale } = settings;
   const { message_id, attempt, status_code, error, error_class, answer, started_ms, duration_ms } = ended;
   // Messages change only under the lock of their receiver: the message does not change after this read.
   const receiver = await findReceiver(rows, ended.receiver_id, store.forUpdate);
@@ -96,7 +86,7 @@ export async function recordAttempt(
     .$if(receiver.kind === 'webhook', (update) => update.set((eb) => ({ [counter]: eb(counter, '+', 1) })))
     .where('id', '=', receiver.id)
     .execute();
-  const failure = { failures, status_code, error: publicError(error_class), at_ms: ended_ms, now_ms };
+  const failure = { failures, status_code, error: publicError(error_class), at_ms: ended_ms };
   const is_disabled = is_first && (await reportFailure(rows, settings, receiver, failure));
 
   const first_attempt_at = message.first_attempt_at ?? instant(started_ms);
@@ -129,29 +119,18 @@ export async function recordAttempt(
 /** Shortest time between two mails of one kind about one receiver: enabling a broken receiver in a loop sends no flood of mail. */
 const MAILS_EVERY_MS = 3_600_000;
 
-/** The last failed attempt. */
-export interface LastFailure {
-  /** Distinct events in a row that failed. */
-  readonly failures: number;
-  readonly status_code: number | null;
-  /** Class as clients read it. */
-  readonly error: string | null;
-  /** End of the attempt: epoch milliseconds of the machine's clock, and of the data clock. */
-  readonly at_ms: number;
-  readonly now_ms: number;
-}
-
 /**
  * Mails the team at WARN_AFTER failures in a row of a receiver whose row the transaction holds. At GIVE_UP_AFTER disables it, and
  * mails again: a webhook becomes disabled, and the other webhooks of its business get an event, which only the current format has;
- * a subscription becomes paused. Returns whether it is disabled now.
+ * a subscription becomes paused. `failure`: the last one, its class as clients read it. Returns whether it is disabled now.
  */
-export async function reportFailure(
+async function reportFailure(
   rows: Transaction<Database>,
-  outbox: Outbox,
+  { now_ms, ...outbox }: Outbox & { readonly now_ms: number },
   receiver: Receiver,
-  { failures, status_code, error, at_ms, now_ms }: LastFailure,
+  failure: Pick<Attempt, 'status_code' | 'error'> & Readonly<Record<'failures' | 'at_ms', number>>,
 ): Promise<boolean> {
+  const { failures, status_code, error, at_ms } = failure;
   const is_disabled = failures >= GIVE_UP_AFTER;
   if (!is_disabled && failures !== WARN_AFTER) return false;
   const { kind, id, business_id } = receiver;
@@ -164,25 +143,14 @@ export async function reportFailure(
     };
     const event = 'webhook.disabled';
     const receivers = takersAmong(await webhooksOf(rows, business_id), 'current', event).filter((each) => each !== id);
-    await enqueueEvent(rows, outbox, {
-      business_id,
-      receivers,
-      event,
-      alert_id: null,
-      after: null,
-      at_ms: now_ms,
-      data,
-    });
+    const about = { business_id, alert_id: null, after: null, at_ms: now_ms };
+    await enqueueEvent(rows, outbox, { ...about, event, data, receivers });
   }
   const mailed = is_disabled ? 'give_up_mailed_at' : 'warned_at';
   if (at_ms - Date.parse(receiver[mailed] ?? '') < MAILS_EVERY_MS) return is_disabled;
   const at = instant(at_ms);
-  const table = kind === 'webhook' ? 'webhooks' : 'subscriptions';
-  await rows
-    .updateTable(table)
-    .set({ [mailed]: at })
-    .where('id', '=', id)
-    .execute();
+  const own = rows.updateTable(kind === 'webhook' ? 'webhooks' : 'subscriptions').where('id', '=', id);
+  await own.set({ [mailed]: at }).execute();
   const facts = [
     `${kind}: ${id}`,
     `address: ${url}`,
@@ -191,16 +159,16 @@ export async function reportFailure(
     `time: ${at}`,
   ];
   const failed = `${failures} events in a row could not be delivered.`;
-  const mail = is_disabled
-    ? {
-        subject: `hail: ${kind} ${id} was ${kind === 'webhook' ? 'disabled' : 'paused'}`,
-        text: [failed, '', ...facts, '', 'Nothing is sent to it until its status is set to active again.'],
-      }
-    : {
-        subject: `hail: deliveries to ${kind} ${id} fail`,
-        text: [`${failed} After ${GIVE_UP_AFTER} nothing more is sent to it.`, '', ...facts],
-      };
-  await mailTeam(rows, outbox.queue, business_id, { subject: mail.subject, text: mail.text.join('\n') });
+  const [subject, ...text] = is_disabled
+    ? [
+        `hail: ${kind} ${id} was ${kind === 'webhook' ? 'disabled' : 'paused'}`,
+        ...[failed, '', ...facts, '', 'Nothing is sent to it until its status is set to active again.'],
+      ]
+    : [
+        `hail: deliveries to ${kind} ${id} fail`,
+        ...[`${failed} After ${GIVE_UP_AFTER} nothing more is sent to it.`, '', ...facts],
+      ];
+  await mailTeam(rows, outbox.queue, business_id, { subject, text: text.join('\n') });
   return is_disabled;
 }
 

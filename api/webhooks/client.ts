@@ -8,7 +8,7 @@ import { ApiError } from '../http/errors.ts';
 import { unlessAborted } from '../http/event-loop.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import { type NameResolver, openResolver } from './dns-resolver.ts';
-import { type Networks, networks, parseReceiverUrl, type ReceiverUrl, refusalReason } from './public-address.ts';
+import { type Networks, networks, parseReceiverUrl, refusalReason } from './public-address.ts';
 import { signatureHeaders } from './signature.ts';
 import { AttemptFault, type FaultClass, postTo, type ReceiverAnswer } from './tls-post.ts';
 
@@ -36,30 +36,14 @@ export interface PostOutcome {
   readonly retry_after_ms: number | null;
 }
 
-export interface PostRequest {
-  readonly url: string;
-  /** JSON. */
-  readonly body: string;
-  /** In addition to Content-Type and User-Agent. */
-  readonly headers: Readonly<Record<string, string>>;
-}
+/** JSON to post. `headers`: in addition to Content-Type and User-Agent. */
+type PostRequest = Readonly<Record<'url' | 'body', string> & { headers: Readonly<Record<string, string>> }>;
 
 /** HTTP client for URLs that clients give: the service requests such URLs by it alone. */
-export interface WebhookClient {
-  /** Why a URL is not allowed now, for its owner; null for an allowed one, also where no name server answers. */
-  readonly validateUrl: (url: string) => Promise<string | null>;
-  /** Validates the URL again, connects to a validated address, and posts. Never throws for a fault of the receiver. */
-  readonly post: (request: PostRequest) => Promise<PostOutcome>;
-  readonly close: () => void;
-}
+export type WebhookClient = ReturnType<typeof openWebhookClient>;
 
 /** Opens the client. Throws when a network or the file of authorities cannot be read. */
-export function openWebhookClient({
-  allow_cidrs,
-  ca_file,
-  time_scale,
-  resolver: given,
-}: WebhookClientOptions): WebhookClient {
+export function openWebhookClient({ allow_cidrs, ca_file, time_scale, resolver: given }: WebhookClientOptions) {
   const allowed = networks(...allow_cidrs);
   const secureContext = contextWith(ca_file);
   const resolver = given ?? openResolver(allowed.length > 0);
@@ -79,12 +63,14 @@ export function openWebhookClient({
   }
 
   return {
-    validateUrl: async (url) => {
+    /** Why a URL is not allowed now, for its owner; null for an allowed one, also where no name server answers. */
+    validateUrl: async (url: string): Promise<string | null> => {
       const found = await resolveUrl(url, resolver, allowed);
       if (typeof found === 'string') return found;
       return found.addresses?.length === 0 ? 'must have a host name that has an address' : null;
     },
-    post: async (request) => {
+    /** Validates the URL again, connects to a validated address, and posts. Never throws for a fault of the receiver. */
+    post: async (request: PostRequest): Promise<PostOutcome> => {
       const started_ms = performance.now();
       const ended = await post(request).then(answerOutcome, faultOutcome);
       return { ...ended, duration_ms: Math.round(performance.now() - started_ms) };
@@ -100,11 +86,11 @@ export type AttemptResult = PostOutcome & { readonly started_ms: number };
 export async function postSigned(
   webhookClient: Pick<WebhookClient, 'post'>,
   { url, secrets }: { readonly url: string; readonly secrets: readonly string[] },
-  { id, event, body }: { readonly id: string; readonly event: string; readonly body: string },
+  message: Readonly<Record<'id' | 'event' | 'body', string>>,
 ): Promise<AttemptResult> {
   const started_ms = Date.now();
-  const headers = signatureHeaders({ id, event, body, secrets, at_ms: started_ms });
-  return { ...(await webhookClient.post({ url, body, headers })), started_ms };
+  const headers = signatureHeaders(message, secrets, started_ms);
+  return { ...(await webhookClient.post({ url, body: message.body, headers })), started_ms };
 }
 
 /** Throws `bad_request` with the name of the field for a URL that is not allowed: by the answer of a name server, which may change. */
@@ -113,17 +99,11 @@ export async function checkUrl({ validateUrl }: WebhookClient, field: string, ur
   if (reason !== null) throw new ApiError('bad_request', `/${field}: ${reason}`, {}, { may_change: true });
 }
 
-/** A receiver and its validated addresses; null: no name server could say. */
-interface Resolved {
-  readonly receiver: ReceiverUrl;
-  readonly addresses: readonly string[] | null;
-}
-
 /**
  * Parses a URL, looks up its addresses and checks all of them: the one check, for a new URL and for each attempt. Returns the reason
- * as text for a URL that is refused.
+ * as text for a URL that is refused. `addresses`: null where no name server could say.
  */
-async function resolveUrl(text: string, resolver: NameResolver, allowed: Networks): Promise<Resolved | string> {
+async function resolveUrl(text: string, resolver: NameResolver, allowed: Networks) {
   const receiver = parseReceiverUrl(text);
   if (typeof receiver === 'string') return receiver;
   const { host, local } = receiver;

@@ -97,11 +97,7 @@ export async function webhooksOf(rows: Kysely<Database>, business_id: string): P
 }
 
 /** Ids of the webhooks of a format that take an event, in their order. */
-export function takersAmong(
-  webhooks: readonly EventTaker[],
-  format: ReceiverFormat,
-  event: AnyEventType,
-): readonly string[] {
+export function takersAmong(webhooks: readonly EventTaker[], format: ReceiverFormat, event: AnyEventType) {
   return webhooks.filter((each) => each.format === format && each.events.includes(event)).map(({ id }) => id);
 }
 

@@ -131,10 +131,7 @@ export async function sweepMessages(rows: Transaction<Database>, before_ms: numb
 }
 
 /** Number of unfinished messages, and when the longest overdue of them was due, epoch milliseconds (null: none is due). */
-export async function messageBacklog(
-  rows: Kysely<Database>,
-  now_ms: number,
-): Promise<{ readonly events: number; readonly due_since_ms: number | null }> {
+export async function messageBacklog(rows: Kysely<Database>, now_ms: number) {
   const { events, next_at } = await rows
     .selectFrom('messages')
     .select(({ fn }) => [fn.countAll<number>().as('events'), fn.min('next_at').as('next_at')])

@@ -74,19 +74,17 @@ export async function insertWebhook(
   return { webhook, secret };
 }
 
-/** Fields to change; undefined ones stay. */
-interface WebhookChange {
-  readonly url?: string | undefined;
-  readonly events?: readonly AnyEventType[] | undefined;
-  readonly status?: Webhook['status'] | undefined;
-}
-
 /** Updates the given fields of a webhook; false when the business has no webhook of that id. */
 export async function changeWebhook(
   { rows, business_id, now_ms }: Writer,
   id: string,
-  { url, events, status }: WebhookChange,
+  change: {
+    url?: string | undefined;
+    events?: readonly AnyEventType[] | undefined;
+    status?: Webhook['status'] | undefined;
+  },
 ): Promise<boolean> {
+  const { url, events, status } = change;
   const { numUpdatedRows } = await rows
     .updateTable('webhooks')
     .set({
@@ -143,11 +141,7 @@ export async function closeAlerts(rows: Transaction<Database>, subscription_id: 
 }
 
 /** Makes a webhook or subscription one of the earlier variant, or of the current one. */
-export async function setReceiverFormat(
-  rows: Transaction<Database>,
-  receiver_id: string,
-  format: ReceiverFormat,
-): Promise<void> {
+export async function setReceiverFormat(rows: Transaction<Database>, receiver_id: string, format: ReceiverFormat) {
   for (const table of ['webhooks', 'subscriptions'] as const)
     await rows.updateTable(table).set({ format }).where('id', '=', receiver_id).execute();
 }

@@ -6,20 +6,11 @@ import { FORMATS } from './formats.ts';
 import { addMessageTask, type Message, OVERDUE_MS, requeue } from './messages.ts';
 import type { Receiver } from './receivers.ts';
 
-/** How many events a recovery sends. */
-interface Recovered {
-  /** Dropped ones, under their old ids. */
-  readonly dropped: number;
-  /** Ends of alerts that were closed, which had no event yet. */
-  readonly missed: number;
-  /** Those whose task was lost. */
-  readonly overdue: number;
-}
-
 /**
  * Sends an active receiver, whose row the transaction holds, the events that were written since an instant and dropped: after
  * failures, or because it was not active. Events that have an order are sent one after the other, none older than the last one that
- * it got, and a closed alert whose begin it got ends for it too. `since_ms`: epoch milliseconds of the machine's clock; `now_ms`: data
+ * it got, and a closed alert whose begin it got ends for it too. Returns how many: dropped ones, under their old ids; missed ends of
+ * closed alerts, which had no event yet; and overdue ones, whose task was lost. `since_ms`: epoch milliseconds of the machine's clock; `now_ms`: data
  * clock.
  */
 export async function recover(
@@ -27,7 +18,7 @@ export async function recover(
   { queue, store }: Outbox,
   { id: receiver_id, kind, business_id, ...receiver }: Receiver,
   { since_ms, now_ms }: Readonly<Record<'since_ms' | 'now_ms', number>>,
-): Promise<Recovered> {
+) {
   const at_ms = Date.now();
   const format = FORMATS[receiver.format];
   const webhooks = (await webhooksOf(rows, business_id)).filter(({ id }) => id === receiver_id);

@@ -28,15 +28,9 @@ const COUNT_EVERY_MS = 100;
 const KEPT_BYTES = 2 * 1024;
 
 /** Final answer of a receiver. */
-export interface ReceiverAnswer {
-  readonly status_code: number;
-  /** The first bytes of the body, as text. */
-  readonly answer: string;
-  /** Wait that its Retry-After asks for; null without one. */
-  readonly retry_after_ms: number | null;
-}
+export type ReceiverAnswer = ReturnType<typeof toAnswer>;
 
-export interface Post {
+interface Post {
   readonly receiver: ReceiverUrl;
   /** Validated addresses: the connection uses only these and no further look-up. */
   readonly addresses: readonly string[];
@@ -155,7 +149,8 @@ async function readAnswer(response: IncomingMessage): Promise<ReceiverAnswer> {
   return toAnswer(response, Buffer.concat(kept));
 }
 
-function toAnswer({ statusCode = 0, headers }: IncomingMessage, body: Buffer): ReceiverAnswer {
+/** An answer with the first bytes of its body as text, and the wait that its Retry-After asks for; null without one. */
+function toAnswer({ statusCode = 0, headers }: IncomingMessage, body: Buffer) {
   return {
     status_code: statusCode,
     // The decoder omits an incomplete last character; PostgreSQL stores no NUL.

@@ -152,7 +152,7 @@ test('the price list has every call with a key', async (t) => {
 test('the guide for receivers has every event, header, wait and a test vector; its earlier address leads there', async (t) => {
   const page = await pageOf('/docs/receive-events');
   for (const type of [...EVENT_TYPES, ...EARLIER_EVENT_TYPES]) t.true(page.includes(`<code>${type}</code></h3>`), type);
-  const sent = signatureHeaders({ id: 'evt_1', event: 'x', body: '{}', secrets: [], at_ms: 0 });
+  const sent = signatureHeaders({ id: 'evt_1', event: 'x', body: '{}' }, [], 0);
   for (const name of Object.keys(sent)) t.true(page.includes(`<td><code>${name}</code></td>`), name);
   for (const [attempt, wait] of [10, 20, 40, 80, 160].entries())
     t.true(page.includes(`<td>${wait} seconds after attempt ${attempt + 1} has ended</td>`), String(wait));

@@ -115,10 +115,7 @@ export const earlierRadarCurrent = earlier(
   { query: { ...AT, products: 'mesh,velocity' } },
 );
 
-function radarAt(
-  { lat, lng, products }: z.infer<typeof RadarQuestion>,
-  pictureOf: (type: RadarProduct) => Picture,
-): EarlierRadar {
+function radarAt({ lat, lng, products }: z.infer<typeof RadarQuestion>, pictureOf: (type: RadarProduct) => Picture) {
   const nearest = nearestWithin({ lat, lon: lng }, WSR88D, ANYWHERE_KM);
   if (nearest === null) throw new TypeError('there is no radar on Earth');
   return { station: nearest.item.id, products: products.map((type) => ({ type, ...pictureOf(type) })) };

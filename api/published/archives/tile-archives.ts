@@ -2,7 +2,6 @@ import { basename } from 'node:path';
 import type { Manifest, PublishedFile } from '../../../schemas/manifest.ts';
 import { DAILY_CACHE_CONTROL, SCAN_CACHE_CONTROL } from '../../../schemas/resources/tile-frame.ts';
 import { scanTime } from '../../../schemas/time.ts';
-import type { Headers } from '../../http/reply.ts';
 import type { Edition } from '../catalog.ts';
 
 /** Public addresses of a service: its own, ending in `/v1`, and that of its store where map viewers load archives from there. */
@@ -26,19 +25,14 @@ export function dailyArchive(manifest: Manifest | null): PublishedFile | null {
 }
 
 /** Archives of reflectivity of a date, by the id of their scan. */
-export async function reflectivityArchives(
-  edition: Edition,
-  date: string,
-): Promise<ReadonlyMap<string, PublishedFile>> {
+export async function reflectivityArchives(edition: Edition, date: string) {
   const manifest = edition.hasReflectivity(date) ? await edition.manifest(date) : null;
   const files = manifest?.files.filter(({ kind }) => kind === 'reflectivity-tiles') ?? [];
   return new Map(files.flatMap((file) => (file.first_scan === null ? [] : [[file.first_scan, file]])));
 }
 
 /** The newest archive of reflectivity that is published, its date, and the time of its scan, epoch milliseconds; null without any. */
-export async function newestReflectivity(
-  edition: Edition,
-): Promise<{ readonly date: string; readonly scan_time: number; readonly file: PublishedFile } | null> {
+export async function newestReflectivity(edition: Edition) {
   for (const date of edition.dates.toReversed()) {
     const [newest] = [...(await reflectivityArchives(edition, date))].sort(([a], [b]) => (a < b ? 1 : -1));
     if (newest !== undefined) return { date, scan_time: scanTime(newest[0]), file: newest[1] };
@@ -50,10 +44,7 @@ const SCAN_PATH = /^\/tiles\/(scan|reflectivity)\/(\d{4}-\d{2}-\d{2})\/(\d{8}T\d
 const DAILY_PATH = /^\/tiles\/daily\/(\d{4}-\d{2}-\d{2})\.pmtiles$/;
 
 /** The listed archive of a path under `/tiles/`, and the headers of its answers; null for none. An encoded path does not match. */
-export async function archiveAt(
-  path: string,
-  edition: Edition,
-): Promise<{ readonly file: PublishedFile; readonly headers: Headers } | null> {
+export async function archiveAt(path: string, edition: Edition) {
   const [, layer, scanDate, name] = SCAN_PATH.exec(path) ?? [];
   const [, date = scanDate] = DAILY_PATH.exec(path) ?? [];
   const manifest = date === undefined ? null : await edition.manifest(date);

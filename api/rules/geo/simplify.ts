@@ -21,11 +21,7 @@ const MAX_HALVINGS = 6;
  * tolerance of 0 or less returns it unchanged.
  * Source: Douglas & Peucker 1973, in local metres between the four outermost vertices of each ring.
  */
-export function simplifyMultiPolygon(
-  polygons: MultiPolygon,
-  tolerance_m: number,
-  around: MultiPolygon | null = null,
-): MultiPolygon {
+export function simplifyMultiPolygon(polygons: MultiPolygon, tolerance_m: number, around: MultiPolygon | null = null) {
   if (!(tolerance_m > 0)) return polygons;
   const drafts = polygons.flatMap((rings, polygon) =>
     rings.map((original) => ({ polygon, original, ring: simplifyRing(original, tolerance_m), tolerance_m })),

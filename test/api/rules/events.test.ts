@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { damageEstimate, forecastConfidence, trendOfYears } from '../../../api/legacy/resources.ts';
-import { warningSpans, warningsInForce, warningsSince } from '../../../api/queries/warnings.ts';
+import { warningsSince } from '../../../api/queries/warnings.ts';
 import { damageWord, hailDuration, kineticEnergy, terminalVelocity } from '../../../api/rules/damage.ts';
 import { CLEAR_AFTER_MS, type Episode, LATE_AFTER_MS, nextStep } from '../../../api/rules/episodes.ts';
 import { geodesicAreaKm2, pixelHull } from '../../../schemas/geo/hull.ts';
@@ -342,8 +342,10 @@ function message(warning_id: string, sent: number, ends: number, more: Partial<W
   };
 }
 
+const warningsInForce = (messages: readonly Warning[], at: number) =>
+  warningsSince(messages, T0 + at * MS_PER_MIN, T0 + at * MS_PER_MIN).map(({ message }) => message);
 const inForce = (messages: readonly Warning[], at: number) =>
-  warningsInForce(warningSpans(messages), T0 + at * MS_PER_MIN).map(({ warning_id }) => warning_id);
+  warningsInForce(messages, at).map(({ warning_id }) => warning_id);
 
 test('a warning is in force from when it is sent until the event ends, the end excluded', (t) => {
   const warning = message('a', 0, 45);
@@ -432,18 +434,13 @@ test('nothing in force has expired, and the order of arrival does not matter', (
       fc.uniqueArray(anyMessage, { selector: (m) => m.warning_id }),
       fc.integer({ min: 0, max: 120 }),
       (messages, at) => {
-        const found = warningsInForce(warningSpans(messages), T0 + at * MS_PER_MIN);
+        const found = warningsInForce(messages, at);
         t.true(
           found.every(
             ({ issued_at, expires_at }) => issued_at <= T0 + at * MS_PER_MIN && expires_at > T0 + at * MS_PER_MIN,
           ),
         );
-        t.deepEqual(warningsInForce(warningSpans(messages.toReversed()), T0 + at * MS_PER_MIN), found);
-        const past = warningsSince(warningSpans(messages), T0 + at * MS_PER_MIN, T0 + at * MS_PER_MIN);
-        t.deepEqual(
-          past.map(({ message }) => message),
-          found,
-        );
+        t.deepEqual(warningsInForce(messages.toReversed(), at), found);
       },
     ),
     { numRuns: 200 },
@@ -452,9 +449,10 @@ test('nothing in force has expired, and the order of arrival does not matter', (
 
 /** Id and minutes after 20 UTC at which each warning of the past was over. */
 const past = (messages: readonly Warning[], since: number, at: number) =>
-  warningsSince(warningSpans(messages), T0 + since * MS_PER_MIN, T0 + at * MS_PER_MIN).map(
-    ({ message: { warning_id }, end_ms }) => [warning_id, (end_ms - T0) / MS_PER_MIN],
-  );
+  warningsSince(messages, T0 + since * MS_PER_MIN, T0 + at * MS_PER_MIN).map(({ message: { warning_id }, end_ms }) => [
+    warning_id,
+    (end_ms - T0) / MS_PER_MIN,
+  ]);
 
 test('a warning of the past is its last message, once', (t) => {
   const messages = [message('a', 0, 45), message('b', 10, 45, { vtec_action: 'CON' })];
