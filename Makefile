@@ -25,9 +25,8 @@ packages: node_modules/.installed ## install the pinned packages, Node included
 VIEWER := node_modules/.viewer
 $(VIEWER)/viewer.js: node_modules/.installed $(shell find api/viewer schemas -type f 2>/dev/null)
 	@rm -rf $(VIEWER)
-	@esbuild api/viewer/viewer.ts api/viewer/viewer.css api/viewer/account.ts api/viewer/account.css \
-	  maplibre-gl-worker=./node_modules/maplibre-gl/dist/maplibre-gl-worker.mjs \
-	  --bundle --minify --format=esm --splitting --target=es2022 --loader:.svg=dataurl --log-level=warning --outdir=$(VIEWER)
+	@esbuild api/viewer/viewer.ts api/viewer/viewer.css --bundle --minify --format=esm --splitting --target=es2022 --loader:.svg=dataurl \
+	  --log-level=warning --outdir=$(VIEWER)
 
 .PHONY: install
 install: packages $(VIEWER)/viewer.js ## install the packages and build the map page

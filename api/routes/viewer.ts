@@ -24,6 +24,7 @@ export interface ViewerOptions {
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.json': JSON_TYPE,
@@ -55,7 +56,7 @@ export function viewerPages(base_url: string, options: ViewerOptions): PublicRou
   };
 }
 
-/** Every page, file and archive of the map by its path. */
+/** The page, and every file and archive of the map by its path. */
 async function openSite(
   base: URL,
   { access = 'key', streets = null, tiles_url = null }: ViewerOptions,
@@ -72,17 +73,14 @@ async function openSite(
     api: `${prefix}/v1`,
     access,
     assets: `${prefix}${assetsPath}`,
-    map: `${prefix}/viewer`,
     ground: `${prefix}${archivePath(ground)}`,
     streets: streets_url ?? '',
     map_sources: streets === null ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
   };
   const policy = { 'Content-Security-Policy': contentPolicy(origins), 'X-Content-Type-Options': 'nosniff' };
   const site = new Map<string, Middleware>();
-  for (const [path, page] of assets.pages) {
-    const headers = { ...policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' };
-    site.set(path, serveDocument('text/html; charset=utf-8', fill(page, values), headers));
-  }
+  const headers = { ...policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' };
+  site.set('/viewer', serveDocument('text/html; charset=utf-8', fill(assets.page, values), headers));
   const fileHeaders = { ...IMMUTABLE, ...policy };
   for (const [name, content] of assets.files)
     site.set(`${assetsPath}/${name}`, serveDocument(TYPES[extname(name)] as string, content, fileHeaders));

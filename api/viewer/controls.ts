@@ -53,7 +53,7 @@ export function connectControls({
     void display.showView();
   };
   const pick = (at: LngLat) => {
-    if (state.tool === null) spot.pick(at, state.view);
+    if (!state.drawing) spot.pick(at, state.view);
   };
   const fitHail = () => void display.fitHail(true);
 
@@ -63,7 +63,7 @@ export function connectControls({
     '[': () => dates.stepDay(-1),
     ']': () => dates.stepDay(1),
     h: chooseRecent,
-    c: dates.openCalendar,
+    c: dates.openHailDays,
     s: timeline.quicken,
     ',': () => timeline.step(-1),
     '.': () => timeline.step(1),
@@ -89,7 +89,7 @@ export function connectControls({
   element('reflectivity').addEventListener('change', switchReflectivity);
   element('earlier').addEventListener('click', (event) => step(-1, event));
   element('later').addEventListener('click', (event) => step(1, event));
-  onClick('open-calendar', dates.openCalendar);
+  onClick('open-days', dates.openHailDays);
   onClick('refresh', dates.refresh);
   onClick('view-recent', chooseRecent);
   onClick('view-day', () => chooseView('day'));

@@ -3,12 +3,6 @@ import type { DayIndex, Frame } from './data/day.ts';
 import type { LngLat } from './map/coverage.ts';
 import type { MapPlace, Span, View } from './views.ts';
 
-/** Has the clicks on the map until it is ended. */
-export interface Tool {
-  /** Called when another tool begins; the tool gives up the clicks. */
-  readonly end: () => void;
-}
-
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
 export interface State {
   /** Counts the reader's requests for a date: the answer to an earlier request is dropped. */
@@ -31,8 +25,8 @@ export interface State {
   placed: boolean;
   /** The place of the pin. */
   pin: LngLat | null;
-  /** The tool that has the clicks on the map, such as measuring; null: a click picks its place. */
-  tool: Tool | null;
+  /** A shape is being drawn, which has the clicks on the map. */
+  drawing: boolean;
   /** A date has been shown: the first date is shown where the address says. */
   shown: boolean;
 }
@@ -52,21 +46,9 @@ export function openState({ date, view, span, reflectivity, layers, frame, place
     wanted: frame,
     placed: place !== null,
     pin,
-    tool: null,
+    drawing: false,
     shown: false,
   };
-}
-
-/** Gives the clicks on the map to a tool; the one that had them is ended. */
-export function beginTool(state: State, tool: Tool): void {
-  const last = state.tool;
-  state.tool = tool;
-  if (last !== tool) last?.end();
-}
-
-/** A tool gives up the clicks, if it has them. */
-export function endTool(state: State, tool: Tool): void {
-  if (state.tool === tool) state.tool = null;
 }
 
 /** The chosen scan of the day; undefined without scans. */

@@ -7,9 +7,9 @@
  *   data/     the API (service, api-key) and PMTiles over HTTP ranges, cached in pieces (archives)
  *   map/      MapLibre: base map, hail, images, coverage; content at a place (pick); shapes that a reader draws (draw)
  *   layers/   further layers: one module each, listed in registry; switches and reasons in one card
- *   time/     timeline, dates, calendar of hail days, newer scans while the newest date is open (live)
- *   place/    search (find), pinned place (pin) with what fell, history and verification; distances (measure)
- *   page/     panel, legend, words; link, picture and print (share); places that are watched (watch)
+ *   time/     timeline, dates, list of hail days, newer scans while the newest date is open (live)
+ *   place/    search (find), pinned place (pin) with what fell, history and verification
+ *   page/     panel, legend, words; link and print (share); places that are watched (watch); credits and keys (account)
  *   style/    one sheet for each part
  *
  * A new layer: a module in layers/ of the kind that layers/layer.ts describes, and a line in layers/registry.ts.
@@ -24,6 +24,7 @@ import { openDisplay } from './display.ts';
 import { openLayersCard } from './layers/card.ts';
 import { openGround } from './map/ground.ts';
 import { openMap } from './map/map.ts';
+import { connectAccount } from './page/account.ts';
 import { openFold } from './page/fold.ts';
 import { listenToKeys } from './page/keyboard.ts';
 import { drawLegend, drawReflectivityLegend } from './page/legend.ts';
@@ -33,7 +34,6 @@ import { setTrouble } from './page/panel.ts';
 import { connectSharing } from './page/share.ts';
 import { connectWatching } from './page/watch.ts';
 import { openFind } from './place/find.ts';
-import { openMeasure } from './place/measure.ts';
 import { openPin } from './place/pin.ts';
 import { openState } from './state.ts';
 import { openDates } from './time/dates.ts';
@@ -46,7 +46,7 @@ addEventListener('unhandledrejection', ({ reason }) =>
 /** Screens on which open cards would leave little of the map: they are folded at first. */
 const LITTLE_ROOM = '(max-width: 699px), (max-height: 520px)';
 
-setWorkerUrl(`${meta('hail-assets')}/maplibre-gl-worker.js`);
+setWorkerUrl(`${meta('hail-assets')}/maplibre-gl-worker.mjs`);
 // The address keeps what is shown.
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());
 for (const [name, color] of Object.entries(BASEMAP)) document.documentElement.style.setProperty(`--${name}`, color);
@@ -71,19 +71,18 @@ connectControls({ state, map, display, dates, layers });
 layers.onKeyNeeded(dates.askForKey);
 dates.onKey(layers.useKey);
 connectSharing(map);
+connectAccount(service.calls, dates.askForKey);
 const watch = connectWatching({ state, map, calls: service.calls, askForKey: dates.askForKey });
 const has_room = !matchMedia(LITTLE_ROOM).matches;
 openFold('panel', has_room);
 openFold('legend', has_room);
 const pin = openPin({ state, map, display, dates, service });
 const find = openFind(pin.show);
-const measure = openMeasure(state, map, BASEMAP.ink);
 listenToKeys({
   '/': find.open,
-  m: measure.toggle,
   p: () => pin.put(map.map.getCenter()),
   // One thing at a time, the topmost first. A shape in the making has the key: it starts again.
-  Escape: () => void (watch.isDrawing() || measure.end() || display.spot.close() || watch.closeIdle()),
+  Escape: () => void (watch.isDrawing() || display.spot.close() || watch.closeIdle()),
 });
 pin.update();
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import { addressFault } from '../../api/viewer/address.ts';
 import type { DayIndex } from '../../api/viewer/data/day.ts';
 import { lastHours } from '../../api/viewer/data/recent.ts';
-import { agoInWords, monthInWords } from '../../api/viewer/page/words.ts';
+import { agoInWords } from '../../api/viewer/page/words.ts';
 import { axisOf, nearestScan, OUTAGE_MS, pixelOf, playingTimes } from '../../api/viewer/time/span.ts';
 import { clockOfZone, hourOfZone, zoneAt } from '../../api/viewer/time/zones.ts';
 
@@ -93,8 +93,6 @@ for (const [age_s, words] of [
   [200_000, '2 days ago'],
 ] as const)
   test(`a scan of ${age_s} s ago came '${words}'`, (t) => t.is(agoInWords(1000 * age_s), words));
-
-test('a month reads as people say it', (t) => t.is(monthInWords('2026-05'), 'May 2026'));
 
 test('a link that names no date of the calendar, or no scan, is told so', (t) => {
   t.regex(addressFault('#date=2026-02-30') ?? '', /the date “2026-02-30”, which does not exist/);

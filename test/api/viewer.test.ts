@@ -95,7 +95,7 @@ test('every address in the page and every import of its modules is served, for g
     t.is(headers.get('cache-control'), 'public, max-age=31536000, immutable', address);
   }
   t.true(files.has(await addressOf('viewer.js')));
-  for (const name of ['maplibre-gl-worker.js', 'places.json', 'zips.json'])
+  for (const name of ['maplibre-gl-worker.mjs', 'places.json', 'zips.json'])
     t.is((await ask(await addressOf(name))).status, 200, name);
 });
 

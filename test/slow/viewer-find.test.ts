@@ -100,7 +100,7 @@ serviceTest(
 );
 
 serviceTest(
-  'with the keyboard alone a place is found, read and measured from',
+  'with the keyboard alone a place is found and read',
   { is_shared: true, path: DAY },
   async (t, { page, complaints }) => {
     const { keyboard } = page;
@@ -121,27 +121,6 @@ serviceTest(
     await keyboard.press('ArrowRight');
     t.true(await page.locator('#pin-history').isVisible());
     t.is(await page.evaluate(() => document.activeElement?.id), 'tab-history');
-
-    await page.locator('canvas.maplibregl-canvas').focus();
-    await keyboard.press('m');
-    await keyboard.press('Enter');
-    await keyboard.press('Shift+ArrowRight');
-    await page.waitForTimeout(1500);
-    await keyboard.press('Enter');
-    t.regex(await said(page, '#measured'), /^[\d.]+ mi \([\d.]+ km\)$/);
-    t.is(await page.locator('.maplibregl-popup').count(), 0);
-    await keyboard.press('Escape');
-    t.true(await page.locator('#measuring').isHidden());
-    await page.locator('#measure').click();
-    for (const [x, y] of [
-      [800, 200],
-      [950, 200],
-      [950, 350],
-    ] as const)
-      await page.mouse.click(x, y);
-    t.regex(await said(page, '#measured'), /mi \([\d.]+ km\) · area [\d.]+ sq mi \([\d.]+ km²\)$/);
-    await page.locator('#measure-undo').click();
-    t.notRegex(await said(page, '#measured'), /area/);
     t.deepEqual(complaints, []);
   },
 );

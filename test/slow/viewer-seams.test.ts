@@ -1,5 +1,5 @@
 /*
- * Where the parts of the map page meet: one tool has the clicks, one thing is closed at a time, a link restores all, and
+ * Where the parts of the map page meet: a drawing has the clicks, one thing is closed at a time, a link restores all, and
  * nothing that the service or a link says is more than text.
  */
 import { answerInstead, drawn, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
@@ -8,39 +8,26 @@ const SCAN = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
 const POPUP = '.maplibregl-popup-content';
 
 serviceTest(
-  'one tool at a time has the clicks, and escape closes only what lies on top',
+  'a drawing has the clicks, and escape closes only what lies on top',
   { is_shared: true, path: SCAN },
   async (t, { page, complaints }) => {
     await drawn(page);
-    const isMeasuring = () => page.locator('#measuring').isVisible();
     const isWatching = () => page.locator('#watch').isVisible();
     await pressMap(page, [700, 420]);
     t.true(await page.locator(POPUP).isVisible());
-    await page.locator('#measure').click();
-    await pressMap(page, [760, 300]);
-    await page.keyboard.press('Escape');
-    t.false(await isMeasuring());
-    t.true(await page.locator(POPUP).isVisible(), 'the card of the place stays');
+    await page.locator('#open-watch').click();
     await page.keyboard.press('Escape');
     t.false(await page.locator(POPUP).isVisible());
-
-    await page.locator('#measure').click();
-    await page.locator('#open-watch').click();
+    t.true(await isWatching(), 'the card of the place was on top');
     await page.locator('#watch-circle').click();
     await page.waitForTimeout(1500);
-    t.false(await isMeasuring(), 'drawing ends measuring');
-    await page.locator('#measure').click();
-    t.true(await isMeasuring());
-    t.true(await page.locator('#watch-start').isVisible(), 'measuring drops the shape in the making');
-    await pressMap(page, [640, 400], [720, 400]);
-    t.false(await page.locator('#watch-form').isVisible());
-    t.false(await page.locator(POPUP).isVisible());
-    t.not(await said(page, '#measured'), '');
+    await pressMap(page, [640, 400]);
+    t.false(await page.locator(POPUP).isVisible(), 'the drawing has the clicks');
+    await page.locator('#open-watch').click();
     await page.locator('#find-text').focus();
     await page.keyboard.press('Escape');
-    t.true(await isMeasuring(), 'the search box has its own escape');
-    await page.keyboard.press('Escape');
-    t.false(await isMeasuring());
+    t.true(await isWatching(), 'the search box has its own escape');
+    await page.locator('#map canvas').focus();
     t.true(await isWatching());
     await page.keyboard.press('Escape');
     t.false(await isWatching());
@@ -65,7 +52,6 @@ serviceTest(
     await page.keyboard.press('ArrowRight');
     await page.waitForTimeout(600);
     t.is(page.url(), address);
-    t.false(await page.locator('#measuring').isVisible());
   },
 );
 

@@ -403,7 +403,7 @@ serviceTest(
       'earlier',
       'date',
       'later',
-      'open-calendar',
+      'open-days',
       'refresh',
       'view-recent',
       'view-day',

@@ -1,7 +1,7 @@
 import { type Service, ServiceError } from '../data/service.ts';
 import { type Drawing, type Drawn, middleOf, type Shape, startDrawing } from '../map/draw.ts';
 import type { HailMap } from '../map/map.ts';
-import { beginTool, endTool, type State } from '../state.ts';
+import type { State } from '../state.ts';
 import { element, onClick } from './page.ts';
 import { BASEMAP, SIZES } from './palette.ts';
 import { inchesOfStep } from './words.ts';
@@ -42,12 +42,6 @@ export function connectWatching({
   let drawn: Drawn | null = null;
   /** Counts drawings: one that is still loading when the reader goes on is dropped. */
   let turn = 0;
-  /** A shape that is being drawn is dropped when another tool begins; a finished one stays with its form. */
-  const tool = {
-    end: () => {
-      if (drawn === null) open();
-    },
-  };
 
   for (const step of SIZES.filter(({ category }) => category !== null)) {
     const words_of_step = `${inchesOfStep(step)} in (${step.mm_min} mm), ${step.category?.replaceAll('_', ' ')}`;
@@ -67,7 +61,7 @@ export function connectWatching({
     drawing?.remove();
     drawing = null;
     drawn = null;
-    endTool(state, tool);
+    state.drawing = false;
     form.hidden = true;
     element('watch-secret').hidden = true;
     setTrouble(null);
@@ -88,7 +82,7 @@ export function connectWatching({
   const begin = async (shape: Shape): Promise<void> => {
     clear();
     const mine = turn;
-    beginTool(state, tool);
+    state.drawing = true;
     element('watch-start').hidden = true;
     words.textContent = HOW[shape];
     const started = await startDrawing(map, shape, BASEMAP.ink, finish);
@@ -156,8 +150,8 @@ export function connectWatching({
     try {
       await save(drawn);
       form.hidden = true;
-      endTool(state, tool);
-      words.textContent = `“${name.value.trim()}” is watched. Its events are listed on the account page.`;
+      state.drawing = false;
+      words.textContent = `“${name.value.trim()}” is watched.`;
       name.value = '';
       url.value = '';
     } catch (error) {
@@ -177,11 +171,11 @@ export function connectWatching({
     /** Closes the card while nothing is drawn in it; false where it is closed, or a shape or a secret would be lost. */
     closeIdle(): boolean {
       const has_secret = !element('watch-secret').hidden;
-      if (card.hidden || state.tool === tool || !form.hidden || has_secret) return false;
+      if (card.hidden || state.drawing || !form.hidden || has_secret) return false;
       close();
       return true;
     },
     /** A shape is being drawn, which has the escape key. */
-    isDrawing: () => state.tool === tool && drawn === null,
+    isDrawing: () => state.drawing && drawn === null,
   };
 }

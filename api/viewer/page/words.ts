@@ -57,12 +57,6 @@ export function timeInWords(time: string): string {
   return `${dateInWords(time.slice(0, 10))} ${clockInWords(time)}`;
 }
 
-/** `May 2026`, of the month `2026-05`. */
-export function monthInWords(month: string): string {
-  const [year, number] = month.split('-').map(Number);
-  return `${MONTHS[number - 1]} ${year}`;
-}
-
 /** `just now`, `2 min ago`, `3 h ago`, `2 days ago`. */
 export function agoInWords(age_ms: number): string {
   const minutes = Math.floor(age_ms / 60_000);

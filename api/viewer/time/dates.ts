@@ -9,7 +9,7 @@ import { SWATH_MIN_MM } from '../page/palette.ts';
 import { setBusy, setDateField, setNotice, setTrouble } from '../page/panel.ts';
 import { addDays, dateInWords } from '../page/words.ts';
 import { chosenFrame, newestWithHail, type State } from '../state.ts';
-import { openCalendar } from './calendar.ts';
+import { openHailDays } from './hail-days.ts';
 import { openLive } from './live.ts';
 
 /** Stepping through dates requests only the date at which the reader stops. */
@@ -48,11 +48,7 @@ export function openDates({
     reload: reloadNewest,
     onKeyRefused: ({ message }) => setTrouble(message, 'Enter a key', askForKey),
   });
-  const calendar = openCalendar({
-    service,
-    chosenDate: () => state.date,
-    openDate: (date) => void openDate(date),
-  });
+  const hailDays = openHailDays(service, (date) => void openDate(date));
 
   function openDate(date: string, scan_id: string | null = null): Promise<void> {
     state.date = date;
@@ -83,7 +79,7 @@ export function openDates({
       setNotice(`${fault} ${date === null ? 'The newest data are shown.' : 'The newest hail of the date is shown.'}`);
     if (date === null || state.date !== date || state.day?.frames.length !== 0) return;
     const turn = state.turn;
-    const nearest = await calendar.nearestWithData(date).catch(unlessRefused);
+    const nearest = await hailDays.nearestWithData(date).catch(unlessRefused);
     if (turn !== state.turn) return;
     if (nearest === null) await openNewest();
     else await openDate(nearest);
@@ -189,7 +185,7 @@ export function openDates({
     openNewest,
     openRecent,
     openLink,
-    openCalendar: calendar.open,
+    openHailDays: hailDays.open,
     askForKey,
     /** Calls `act` when the reader has given another key. */
     onKey(act: () => void): void {
@@ -203,15 +199,15 @@ export function openDates({
     async step(by: number): Promise<void> {
       const from = state.date;
       if (from === null) return;
-      if (!calendar.skipsDry()) return stepTo(addDays(from, by));
-      const found = await calendar.next(from, by).catch(() => addDays(from, by));
+      if (!hailDays.skipsDry()) return stepTo(addDays(from, by));
+      const found = await hailDays.next(from, by).catch(() => addDays(from, by));
       if (state.date !== from) return;
       if (found !== null) return stepTo(found);
-      const start = calendar.start();
+      const start = hailDays.start();
       setNotice(
         by > 0
           ? `No hail of ${swath_min_mm} mm or more is known after ${dateInWords(from)}.`
-          : `No hail of ${swath_min_mm} mm or more between ${dateInWords(start ?? from)} and ${dateInWords(from)}. The calendar can list earlier years.`,
+          : `No hail of ${swath_min_mm} mm or more between ${dateInWords(start ?? from)} and ${dateInWords(from)}. The list of hail days can be continued with earlier years.`,
       );
     },
     /** Requests what is shown again: it may have more scans. */

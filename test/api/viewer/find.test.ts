@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import fc from 'fast-check';
-import geographic from 'geographiclib-geodesic';
 import { readCoordinates } from '../../../api/viewer/map/coordinates.ts';
-import { areaKm2, geodesicKm, geodesicLine, lengthKm } from '../../../api/viewer/map/geodesy.ts';
 import { isZip, openFinder } from '../../../api/viewer/place/places.ts';
-import { distanceKm } from '../../../schemas/geo/distance.ts';
 
 const reference = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../../data/reference/${name}`, import.meta.url), 'utf8'));
@@ -131,48 +128,4 @@ test('the beginning of a ZIP code finds those that have it, and what is nowhere 
   t.deepEqual(labels('  '), []);
   t.true(isZip(' 73069 '));
   t.false(isZip('73'));
-});
-
-const place = () =>
-  fc.record({
-    lat: fc.double({ min: 20, max: 55, noNaN: true }),
-    lng: fc.double({ min: -130, max: -60, noNaN: true }),
-  });
-
-test('a measured distance is the geodesic one, to 0.01 %', (t) => {
-  fc.assert(
-    fc.property(place(), place(), (a, b) => {
-      const exact = distanceKm({ lat: a.lat, lon: a.lng }, { lat: b.lat, lon: b.lng });
-      t.true(Math.abs(geodesicKm(a, b) - exact) <= 1e-4 * exact + 1e-6, `${geodesicKm(a, b)} ${exact}`);
-    }),
-  );
-  t.is(geodesicKm({ lat: 35, lng: -97 }, { lat: 35, lng: -97 }), 0);
-});
-
-test('a measured area is the geodesic one, to 0.1 %', (t) => {
-  for (const size of [0.01, 0.1, 1, 3]) {
-    const ring = [
-      { lat: 35, lng: -97 },
-      { lat: 35, lng: -97 + size },
-      { lat: 35 + size, lng: -97 + size },
-      { lat: 35 + size, lng: -97 },
-    ];
-    const polygon = geographic.Geodesic.WGS84.Polygon(false);
-    for (const { lat, lng } of ring) polygon.AddPoint(lat, lng);
-    const exact = Math.abs(polygon.Compute(false, true).area as number) / 1e6;
-    t.true(Math.abs(areaKm2(ring) / exact - 1) < 1e-3, `${areaKm2(ring)} ${exact}`);
-    t.is(areaKm2([...ring].reverse()).toFixed(6), areaKm2(ring).toFixed(6));
-  }
-});
-
-test('a long line bends as the earth does, and its length is the sum of its parts', (t) => {
-  const [a, b] = [
-    { lat: 40, lng: -120 },
-    { lat: 40, lng: -75 },
-  ];
-  const line = geodesicLine([a, b]);
-  t.deepEqual(line[0], [-120, 40]);
-  t.deepEqual(line.at(-1), [-75, 40]);
-  t.true(Math.max(...line.map(([, lat]) => lat as number)) > 42);
-  t.is(lengthKm([a, b, a]), 2 * geodesicKm(a, b));
 });

@@ -3,7 +3,6 @@ import { historyPrice } from '../../../api/routes/hail-history.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { readAddress, writeAddress } from '../../../api/viewer/address.ts';
 import type { CallOptions } from '../../../api/viewer/data/service.ts';
-import { measuredInWords } from '../../../api/viewer/place/measured-words.ts';
 import {
   CREDITS,
   type Fell,
@@ -253,12 +252,4 @@ test('the pin stays in the address, and one that is nowhere counts as not said',
   t.deepEqual(address.pin, { lat: 35.22, lng: -97.44 });
   t.is(writeAddress(address), '#view=day&date=2026-05-01&pin=35.22000,-97.44000');
   for (const pin of ['95,0', '35', '35,-200', 'a,b', '']) t.is(readAddress(`#pin=${pin}`).pin, null, pin);
-});
-
-test('a measured line is said in miles and kilometres, a ring with its area too', (t) => {
-  const [a, b, c] = [AT, { lat: 35.2, lng: -97.3 }, { lat: 35.3, lng: -97.3 }];
-  t.regex(measuredInWords([]), /Click the map/);
-  t.regex(measuredInWords([a]), /next place/);
-  t.is(measuredInWords([a, b]), '5.66 mi (9.11 km)');
-  t.is(measuredInWords([a, b, c]), '12.6 mi (20.2 km) · area 19.5 sq mi (50.5 km²)');
 });
