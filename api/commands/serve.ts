@@ -18,7 +18,7 @@ import { takeServiceLock } from '../records/sqlite.ts';
 import { archives, files, frontPage, openApiDocument } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
-import { type ViewerOptions, viewerPages } from '../routes/viewer.ts';
+import { favicon, type ViewerOptions, viewerPages } from '../routes/viewer.ts';
 import { telemetryOf } from '../server/answer.ts';
 import { createApp } from '../server/app.ts';
 import { trustedProxies } from '../server/head.ts';
@@ -138,6 +138,7 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
     openApiDocument(earlier, EARLIER_DESCRIPTION.own_path),
     referencePage('/docs/legacy', EARLIER_DESCRIPTION.own_path),
     viewerPages(base_url, viewer),
+    favicon,
     frontPage,
   ];
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -88,6 +89,12 @@ async function openSite(
     if (archive !== null && typeof archive !== 'string') site.set(archivePath(archive), serveArchive(archive));
   return site;
 }
+
+/** GET /favicon.ico: the icon, for pages that name none. */
+export const favicon: PublicRoute = {
+  path: '/favicon.ico',
+  handler: serveDocument('image/svg+xml', readFileSync(new URL('../viewer/icon.svg', import.meta.url))),
+};
 
 /** The base map of the installation, named by its content: services behind one address name it alike. */
 async function openGround(): Promise<MapArchive> {

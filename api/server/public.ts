@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { acceptsGzip, type Headers, namesTag } from '../http/reply.ts';
+import { acceptsGzip, type Headers, JSON_TYPE, namesTag } from '../http/reply.ts';
 import type { Middleware } from './state.ts';
 
 /** A route that needs no key: documents, pages, public files, probes. */
@@ -22,6 +22,7 @@ export function serveDocument(type: string, content: string | Buffer, headers: H
   return async (ctx) => {
     const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = ctx.req.headers;
     ctx.set({ ETag, ...common });
+    if (type !== JSON_TYPE) ctx.state.rate_headers = {}; // a page and what it loads are no calls
     ctx.status = namesTag(ifNoneMatch, ETag, 'weakly') ? 304 : 200;
     if (ctx.status === 304) return;
     ctx.body = plain;

@@ -24,7 +24,7 @@ const NEWEST = day('2026-05-02', { '00:02:00': null, '12:00:00': 30 });
 
 test('the last 24 hours begin 24 hours before the newest scan, in the date before', (t) => {
   const before = day('2026-05-01', { '11:58:00': 40, '12:00:00': 20, '23:58:00': null });
-  const { frames, before: kept, date } = lastHours(NEWEST, before, 19);
+  const { frames, before: kept, date } = lastHours(NEWEST, before);
   t.is(date, '2026-05-02');
   t.deepEqual(
     frames.map(({ scan_time }) => scan_time.slice(5, 16)),
@@ -40,16 +40,16 @@ test('the last 24 hours begin 24 hours before the newest scan, in the date befor
 });
 
 test('the swaths of the date before are left out when its hail fell earlier, or was too small for them', (t) => {
-  const earlier = lastHours(NEWEST, day('2026-05-01', { '11:00:00': 60, '23:58:00': 18 }), 19);
+  const earlier = lastHours(NEWEST, day('2026-05-01', { '11:00:00': 60, '23:58:00': 18 }));
   t.is(earlier.before?.daily_url, null);
-  const exact = lastHours(NEWEST, day('2026-05-01', { '11:00:00': 18, '23:58:00': 19 }), 19);
+  const exact = lastHours(NEWEST, day('2026-05-01', { '11:00:00': 18, '23:58:00': 19 }));
   t.like(exact.before, { daily_url: '/tiles/daily/2026-05-01', shows_earlier: false });
 });
 
 test('two dates of different sources are mixed, and a date without scans in these hours does not count', (t) => {
-  t.is(lastHours(NEWEST, day('2026-05-01', { '23:58:00': 20 }, 'simulated'), 19).source, 'mixed');
-  t.is(lastHours(NEWEST, day('2026-05-01', { '10:00:00': 20 }, 'simulated'), 19).source, 'observed');
-  t.is(lastHours(NEWEST, day('2026-05-01', {}), 19).frames.length, 2);
+  t.is(lastHours(NEWEST, day('2026-05-01', { '23:58:00': 20 }, 'simulated')).source, 'mixed');
+  t.is(lastHours(NEWEST, day('2026-05-01', { '10:00:00': 20 }, 'simulated')).source, 'observed');
+  t.is(lastHours(NEWEST, day('2026-05-01', {})).frames.length, 2);
 });
 
 test('a pause of more than ten minutes is an outage, and positions are in proportion to time', (t) => {

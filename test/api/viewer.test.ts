@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import fc from 'fast-check';
 import { EtagMismatch } from 'pmtiles';
-import { viewerPages } from '../../api/routes/viewer.ts';
+import { favicon, viewerPages } from '../../api/routes/viewer.ts';
 import { readAddress, writeAddress } from '../../api/viewer/address.ts';
 import { openPieces, PIECE_BYTES } from '../../api/viewer/data/archives.ts';
 import { refusal } from '../../api/viewer/data/service.ts';
@@ -32,7 +32,11 @@ const ROOT = mkdtempSync(join(tmpdir(), 'hail-viewer-'));
 let service: RunningService;
 
 test.before(async () => {
-  service = await startService({ endpoints: [], data_root: ROOT, public_routes: () => [viewerPages(BASE, {})] });
+  service = await startService({
+    endpoints: [],
+    data_root: ROOT,
+    public_routes: () => [viewerPages(BASE, {}), favicon],
+  });
 });
 test.after.always(async () => {
   await service.close();
@@ -113,6 +117,14 @@ test('the policy lets the page load from here only', async (t) => {
   t.true(policy.startsWith("default-src 'none'"));
   t.false(policy.includes('unsafe'));
   t.notRegex(await response.text(), /<script(?! type="module" src=)|<style| style=/);
+});
+
+test('the icon needs no key, and a page and what it loads show no rate', async (t) => {
+  const icon = await ask('/favicon.ico');
+  t.is(icon.status, 200);
+  t.is(icon.headers.get('content-type'), 'image/svg+xml');
+  for (const path of ['/viewer', await addressOf('viewer.js'), '/favicon.ico'])
+    t.is((await ask(path)).headers.get('x-ratelimit-limit'), null, path);
 });
 
 test('only names of the page are served under its address: no settings, no page, no climbing', async (t) => {

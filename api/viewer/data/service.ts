@@ -126,10 +126,10 @@ export function openService(api: string, readKey: () => string | null, is_public
     },
     newest,
     day,
-    /** The last 24 hours until the newest scan; `swath_min_mm`: least size that swaths show; `known`: the newest date, if it has just arrived. */
-    async recent(swath_min_mm: number, known?: DayIndex): Promise<DayIndex> {
+    /** The last 24 hours until the newest scan; `known`: the newest date, if it has just arrived. */
+    async recent(known?: DayIndex): Promise<DayIndex> {
       const last = known ?? (await newest());
-      return last.date === null ? last : lastHours(last, await day(addDays(last.date, -1)), swath_min_mm);
+      return last.date === null ? last : lastHours(last, await day(addDays(last.date, -1)));
     },
     /** Body of a call that is charged, with the key of the reader; `scope` is the one that the call needs. */
     async call(path: string, { scope, body }: CallOptions) {

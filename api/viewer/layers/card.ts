@@ -213,10 +213,11 @@ export function openLayersCard({
     const offers = on && reason === null && !row.busy && !serves(row, layer, now);
     if (row.button) {
       row.button.hidden = !offers && !needsKey;
-      row.button.textContent = needsKey
-        ? 'Enter a key'
-        : `${isOfThis ? 'Read again' : 'Read for what is shown'} · ${layer.price}`;
+      row.button.textContent = needsKey ? 'Enter a key' : isOfThis ? 'Read again' : 'Read for what is shown';
+      if (!needsKey) row.button.append(textElement('span', ` · ${layer.price}`, 'price'));
     }
+    const is_price = reason === null && row.refusal === null && !row.busy && !on;
+    row.note.classList.toggle('price', is_price);
     row.note.textContent =
       reason ??
       row.refusal ??

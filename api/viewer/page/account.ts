@@ -4,7 +4,12 @@ import { element, onClick } from './page.ts';
 interface Usage {
   readonly period: string;
   readonly plan: string;
-  readonly credits: { readonly limit: number | null; readonly used: number; readonly remaining: number | null };
+  readonly credits: {
+    readonly limit: number | null;
+    readonly used: number;
+    readonly remaining: number | null;
+    readonly spend_cap: number | null;
+  };
   readonly operations: { readonly items: readonly { operation: string; count: number; credits: number }[] };
   readonly keys: { readonly items: readonly { id: string; name: string; status: string; requests: number }[] };
 }
@@ -60,6 +65,16 @@ function fillRows(id: string, rows: readonly (readonly (string | number)[])[]): 
   element(id)
     .querySelector('tbody')
     ?.replaceChildren(...lines);
+}
+
+/** Hides prices where neither the plan nor the account has a limit; where that is not known they are shown. */
+export async function hidePrices(calls: Service['calls']): Promise<void> {
+  const usage: Usage | null = await calls.get('/usage').then(
+    ({ body }) => body,
+    () => null,
+  );
+  const is_unlimited = usage !== null && usage.credits.limit === null && usage.credits.spend_cap === null;
+  document.documentElement.classList.toggle('unlimited', is_unlimited);
 }
 
 function inWords(value: number): string {

@@ -32,6 +32,11 @@ export function textElement(tag: 'p' | 'span', text: string, className = ''): HT
   return made;
 }
 
+/** Replaces the text of an element by words and a price, which is hidden where the plan has no limit. */
+export function setPriced(id: string, words: string, price: string): void {
+  element(id).replaceChildren(words, textElement('span', ` · ${price}`, 'price'));
+}
+
 /** A button with text. */
 export function button(text: string, act: () => void, className = ''): HTMLButtonElement {
   const made = document.createElement('button');

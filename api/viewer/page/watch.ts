@@ -110,7 +110,8 @@ export function connectWatching({
       : 'New webhook for its events (leave empty to use those you have)';
     element('watch-price').textContent = is_circle
       ? `Saving costs ${PRICES.circle} credits.`
-      : `Saving costs ${PRICES.polygon} credits, and a new webhook ${PRICES.webhook}. Hail of 25 mm or more counts.`;
+      : `Saving costs ${PRICES.polygon} credits, and a new webhook ${PRICES.webhook}.`;
+    element('watch-least').hidden = is_circle;
     name.focus();
   };
 

@@ -4,7 +4,7 @@ import type { Display } from '../display.ts';
 import type { LngLat } from '../map/coverage.ts';
 import type { HailMap } from '../map/map.ts';
 import { findingInWords } from '../map/pick.ts';
-import { button, element, onClick, textElement } from '../page/page.ts';
+import { button, element, onClick, setPriced, textElement } from '../page/page.ts';
 import { counted, dateInWords, placeInWords, sizeInWords } from '../page/words.ts';
 import { chosenDate, type State } from '../state.ts';
 import type { Dates } from '../time/dates.ts';
@@ -87,10 +87,11 @@ export function openPin({
       const price = date === null ? null : fellPrice(date, service.now_ms());
       const ask = element('ask-fell');
       ask.hidden = date === null;
-      ask.textContent = price ? `What fell here · ${price.least} to ${price.most} credits` : 'Verify this date';
+      if (price) setPriced('ask-fell', 'What fell here', `${price.least} to ${price.most} credits`);
+      else ask.textContent = 'Verify this date';
       element('fell-note').textContent =
         price || date === null
-          ? 'By distance, with times and radar quality. The price follows from where the hail lies.'
+          ? 'By distance, with times and radar quality.'
           : 'For a date this long ago a verification costs less and answers more.';
     }
     describeFree(pin);
@@ -282,10 +283,10 @@ export function openPin({
   onClick('ask-verify', verify);
   onClick('ask-report', orderReport);
   onClick('remove-pin', remove);
-  element('ask-history').textContent =
-    `Show ${HISTORY_DAYS} days · ${CREDITS.history[CREDITS.history.length - 1].credits} credits`;
-  element('ask-verify').textContent = `Verify · ${CREDITS.verify} credits`;
-  element('ask-report').textContent = `PDF report · ${CREDITS.report} credits`;
+  const year = CREDITS.history[CREDITS.history.length - 1];
+  setPriced('ask-history', `Show ${HISTORY_DAYS} days`, `${year.credits} credits`);
+  setPriced('ask-verify', 'Verify', `${CREDITS.verify} credits`);
+  setPriced('ask-report', 'PDF report', `${CREDITS.report} credits`);
   element('history-radius').addEventListener('change', () => clear('history'));
   element('pin-date').addEventListener('change', () => clear('verify'));
   display.onShown(update);

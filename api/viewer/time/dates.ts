@@ -40,8 +40,6 @@ export function openDates({
   const keyDialog = openKeyDialog(useKey);
   let onKey = () => {};
   let stepping: ReturnType<typeof setTimeout> | undefined;
-  /** Swaths begin at the smallest size with a name. */
-  const swath_min_mm = SWATH_MIN_MM;
   const live = openLive({
     state,
     service,
@@ -67,7 +65,7 @@ export function openDates({
   async function openRecent(): Promise<void> {
     state.span = 'recent';
     state.view = 'day';
-    await show(noteNewest(service.recent(swath_min_mm)), null);
+    await show(noteNewest(service.recent()), null);
   }
 
   /** Opens what a link names; of a date without scans the nearest one with scans, and says so. */
@@ -125,7 +123,7 @@ export function openDates({
     if (newest.date !== shown.date) service.forget(shown.date);
     const day =
       span === 'recent'
-        ? await service.recent(swath_min_mm, newest)
+        ? await service.recent(newest)
         : newest.date === shown.date
           ? newest
           : await service.day(shown.date);
@@ -152,12 +150,9 @@ export function openDates({
 
   /** What is shown stays, and is not paid for again. */
   function useKey(): void {
-    if (state.day === null) {
-      retry();
-      return;
-    }
-    setTrouble(null);
     onKey();
+    if (state.day === null) return void retry();
+    setTrouble(null);
     void live.look();
   }
 
@@ -206,8 +201,8 @@ export function openDates({
       const start = hailDays.start();
       setNotice(
         by > 0
-          ? `No hail of ${swath_min_mm} mm or more is known after ${dateInWords(from)}.`
-          : `No hail of ${swath_min_mm} mm or more between ${dateInWords(start ?? from)} and ${dateInWords(from)}. The list of hail days can be continued with earlier years.`,
+          ? `No hail of ${SWATH_MIN_MM} mm or more is known after ${dateInWords(from)}.`
+          : `No hail of ${SWATH_MIN_MM} mm or more between ${dateInWords(start ?? from)} and ${dateInWords(from)}. The list of hail days can be continued with earlier years.`,
       );
     },
     /** Requests what is shown again: it may have more scans. */
@@ -218,7 +213,7 @@ export function openDates({
       const scan_id = isAtEnd ? null : (chosenFrame(state)?.scan_id ?? null);
       dropDay();
       service.forget(date);
-      if (span === 'recent') void show(noteNewest(service.recent(swath_min_mm)), scan_id);
+      if (span === 'recent') void show(noteNewest(service.recent()), scan_id);
       else void openDate(date, scan_id);
     },
     /** Requests the newest date again. */

@@ -59,7 +59,7 @@ export function openHailDays(service: Service, openDate: (date: string) => void)
     }
   };
 
-  if (meta('hail-access') === 'public') element('earlier-year').textContent = 'List the year before';
+  if (meta('hail-access') === 'public') element('earlier-year').querySelector('.price')?.remove();
   onClick('close-days', () => dialog.close());
   onClick('earlier-year', () => void show(loadEarlier));
 
