@@ -58,7 +58,12 @@ export function admit(
     }
     const { keyText, fault } = bearerOf(ctx);
     const caller = keyText === null ? null : await lookUp(records, keyText, state);
-    if (caller === null) throw refusal(await limits.countFailure(state.address, keyText), fault);
+    if (caller === null) {
+      const locked_s = Math.ceil((await limits.countFailure(state.address, keyText)) / 1000);
+      if (locked_s === 0) throw new ApiError('unauthorized', fault, CHALLENGE);
+      const wait = { 'Retry-After': String(locked_s) };
+      throw new ApiError('too_many_failed_attempts', 'too many failed attempts, wait before the next', wait);
+    }
     state.caller = caller;
     state.variant = others.find(({ name }) => name === caller.variant) ?? state.variant;
     try {
@@ -86,28 +91,19 @@ async function lookUp(records: Services['records'], keyText: string, { path, var
   });
 }
 
-function refusal(locked_ms: number, fault: string): ApiError {
-  if (locked_ms === 0) return new ApiError('unauthorized', fault, CHALLENGE);
-  return new ApiError('too_many_failed_attempts', 'too many failed attempts, wait before the next', {
-    'Retry-After': String(Math.ceil(locked_ms / 1000)),
-  });
-}
-
 export function keyInvalid(options: ErrorOptions): ApiError {
   return new ApiError('unauthorized', KEY_INVALID, CHALLENGE, options);
 }
 
 /** The text of the key, null in a malformed header, and the fault if the key is unknown. Throws when there is no header. */
-function bearerOf({ req }: Context): { keyText: string | null; fault: string } {
+function bearerOf({ req }: Context) {
   const header = req.headers.authorization;
   if (header === undefined)
     throw new ApiError('unauthorized', 'Authorization is missing, expected Bearer and a key', CHALLENGE);
   if (countOf(req.rawHeaders, 'authorization') > 1)
     return { keyText: null, fault: 'Authorization is given more than once' };
-  const keyText = /^bearer +(\S+) *$/i.exec(header)?.[1];
-  return keyText === undefined
-    ? { keyText: null, fault: 'Authorization is not of the form Bearer and a key' }
-    : { keyText, fault: KEY_INVALID };
+  const [, keyText = null] = /^bearer +(\S+) *$/i.exec(header) ?? [];
+  return { keyText, fault: keyText === null ? 'Authorization is not of the form Bearer and a key' : KEY_INVALID };
 }
 
 /** Counts a call of a key in its window, which is on every answer from here on. Throws `rate_limited`, and `forbidden` to a suspended business. */

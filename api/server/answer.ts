@@ -10,15 +10,7 @@ import { keyInvalid } from './admit.ts';
 import { awaitsContinue } from './body.ts';
 import type { Context, Middleware, State } from './state.ts';
 
-/** Receives log lines and counts of requests; no line holds a key, a query or a body. */
-export interface Telemetry {
-  /** Every answer, with the time from the head of its request to its first byte. */
-  readonly answered: (ctx: Context, took_ms: number) => void;
-  /** A failure of ours, with its cause. */
-  readonly failed: (request_id: string, error: unknown) => void;
-  /** An answer that is no success. */
-  readonly refused: (error: ApiError) => void;
-}
+export type Telemetry = ReturnType<typeof telemetryOf>;
 
 const LONGEST_LOGGED = 200;
 const METER_RETRY = { 'Retry-After': '5' };
@@ -96,23 +88,26 @@ export function errorAnswer({ code, status, message }: ApiError, { variant, requ
 }
 
 /**
- * Telemetry into a log and, where there are some, metrics. Answers that name a request id in their body, which are those of
- * errors, are logged at `info`, the others at `debug`, failures of ours at `error`.
+ * Writes log lines and, where there are metrics, counts; no line holds a key, a query or a body. Answers that name a request id in
+ * their body, which are those of errors, are logged at `info`, the others at `debug`, failures of ours at `error`.
  */
-export function telemetryOf(log: Logger, metrics: Metrics | null): Telemetry {
+export function telemetryOf(log: Logger, metrics: Metrics | null) {
   const logsAll = log.isLevelEnabled('debug');
   const logsErrors = log.isLevelEnabled('info');
   return {
-    answered: (ctx, took_ms) => {
+    /** Every answer, with the time from the head of its request to its first byte. */
+    answered: (ctx: Context, took_ms: number): void => {
       metrics?.answered(ctx.routerName ?? null, ctx.method, ctx.status, took_ms);
       if (ctx.status >= 400 && logsErrors) log.info(fieldsOf(ctx, took_ms), 'Request:Answer:Refused');
       else if (logsAll) log.debug(fieldsOf(ctx, took_ms), 'Request:Answer:Sent');
     },
-    failed: (request_id, error) => {
+    /** A failure of ours, with its cause. */
+    failed: (request_id: string, error: unknown): void => {
       metrics?.failed();
       log.error({ request_id, err: error }, 'Request:Answer:Failed');
     },
-    refused: ({ code, reason }) => metrics?.refused(code, reason),
+    /** An answer that is no success. */
+    refused: ({ code, reason }: ApiError): void => metrics?.refused(code, reason),
   };
 }
 
@@ -120,22 +115,19 @@ function fieldsOf({ req, method, status, state }: Context, took_ms: number) {
   const { request_id, path, address, caller } = state;
   const client_id = req.headers['x-request-id'];
   const loggable = (text: string) => withoutSecrets(text.slice(0, LONGEST_LOGGED));
+  // Byte by byte: malformed bytes stay, so that no encoding hides a key.
+  const plain = path.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
   return {
     request_id,
     ...(client_id === undefined ? {} : { client_request_id: loggable(String(client_id)) }),
     method,
-    path: loggable(plain(path)),
+    path: loggable(plain),
     status,
     took_ms: Math.round(took_ms * 10) / 10,
     address,
     business_id: caller?.business_id ?? null,
     key_id: caller?.key_id ?? null,
   };
-}
-
-/** A path without percent-encoding, byte by byte: malformed bytes stay, so that no encoding hides a key. */
-function plain(path: string): string {
-  return path.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
 /**
@@ -146,12 +138,9 @@ export function reportInterruptedAnswers(telemetry: Telemetry): (error: unknown,
   const reported = new WeakSet<Readable>(); // Koa emits it twice: for the file, and for the answer that ended with it
   return (error, ctx) => {
     const { body } = ctx;
-    if (!(body instanceof Readable) || body.errored !== error || isPrematureClose(error) || reported.has(body)) return;
+    const is_closed = error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+    if (!(body instanceof Readable) || body.errored !== error || is_closed || reported.has(body)) return;
     reported.add(body);
     telemetry.failed(ctx.state.request_id, error);
   };
-}
-
-function isPrematureClose(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
 }

@@ -74,25 +74,19 @@ function checkContentType({ headers }: IncomingMessage): void {
  * strings. `__proto__` and `constructor` keys are dropped, and members that are null too where `nullIsAbsent`.
  */
 function parseJson(bytes: Uint8Array, nullIsAbsent: boolean): JsonObject {
-  const value = parsed(bytes);
+  let what = 'UTF-8';
+  let value: unknown;
+  try {
+    const text = utf8.decode(bytes);
+    what = 'valid JSON';
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ApiError('bad_request', `body is not ${what}`, {}, { cause });
+  }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ApiError('bad_request', 'body is not a JSON object');
   clean(value, '', 1, nullIsAbsent);
   return value as JsonObject;
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch (cause) {
-    throw new ApiError('bad_request', 'body is not UTF-8', {}, { cause });
-  }
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new ApiError('bad_request', 'body is not valid JSON', {}, { cause });
-  }
 }
 
 /** `depth`: that of the value itself, 1 for the body. */

@@ -64,15 +64,11 @@ function authorize({ test_key, scope, feature }: Endpoint, { caller }: CallState
   const { kind, scopes, plan } = caller;
   if (kind === 'test' && !test_key && !is_simulated)
     throw new ApiError('forbidden', 'test keys open /v1/health only, use a live key (hs_live_…)');
-  if (scope !== null && !hasScope(scopes, scope))
+  // Writing does not imply reading.
+  if (scope !== null && ![scope, '*', `${scope.split(':', 1)}:*`].some((one) => scopes.includes(one)))
     throw new ApiError('insufficient_scope', `the key lacks the scope ${scope}`, { 'X-Required-Scope': scope });
   if (feature !== null && !plan.features.includes(feature))
     throw new ApiError('feature_not_available', `the plan has no ${feature}`);
-}
-
-/** `*`, `resource:*` or the scope itself; writing does not imply reading. */
-function hasScope(scopes: readonly string[], scope: string): boolean {
-  return scopes.includes(scope) || scopes.includes('*') || scopes.includes(`${scope.slice(0, scope.indexOf(':'))}:*`);
 }
 
 const acceptable = (...types: readonly string[]) => [...types, ...types.map(mediaType)];
@@ -134,16 +130,7 @@ interface Body {
 }
 
 /** An answer to a read, the same for every caller. */
-interface Made {
-  /** Null: the caller has the answer already, and it was not made. */
-  readonly body: Body | null;
-  readonly type: string;
-  readonly headers: Headers;
-  /** Null where answers have none. */
-  readonly tag: string | null;
-  readonly price: Price | null;
-  readonly edition: Edition;
-}
+type Made = Awaited<ReturnType<typeof make>>;
 
 /** Answers calls that read. A question that is repeated in the same second of the data clock is answered from memory, and charged as usual. */
 function reader(services: Services, check: CheckReply) {
@@ -182,14 +169,17 @@ function reader(services: Services, check: CheckReply) {
   };
 }
 
-/** Plans which data the answer will use, and makes it, unless the plan shows that the caller has it already. */
+/**
+ * Plans which data the answer will use, and makes it. `body` is null where the plan shows that the caller has it already, `tag` where
+ * answers have none.
+ */
 async function make(
   ctx: Context<CallState>,
   endpoint: ReadEndpoint,
   inputOf: InputOf,
   services: Services,
   check: CheckReply,
-): Promise<Made> {
+) {
   const { state, req } = ctx;
   const { caller, request_id, now_ms, search } = state;
   const input = inputOf(parseQuery(search));
@@ -198,15 +188,15 @@ async function make(
   const plan = endpoint.plan?.({ ...input, now_ms, services, edition }) ?? NO_PLAN;
   await refuseOverCap(services, price, state);
 
+  const planned = provenanceOf(edition, plan, plan.dates);
+  const has_version = endpoint.cacheable && plan.version !== undefined;
   // Answers hold addresses.
-  const version = `${services.base_url} ${services.tiles_url} ${provenanceOfPlan(edition, plan)} ${plan.version}`;
-  const versionTag = endpoint.cacheable && plan.version !== undefined ? tagOf(endpoint, input, version) : null;
+  const version = () => `${services.base_url} ${services.tiles_url} ${planned} ${plan.version}`;
+  const versionTag = has_version ? tagOf(endpoint, input, version()) : null;
   const asked = req.headers['if-none-match'];
   // `*` matches any existing answer, so the answer has to be made first.
-  if (versionTag !== null && asked?.trim() !== '*' && namesTag(asked, versionTag, 'weakly')) {
-    const headers = headersOf(versionTag, provenanceOfPlan(edition, plan));
-    return { body: null, type: JSON_TYPE, headers, tag: versionTag, price, edition };
-  }
+  if (versionTag !== null && asked?.trim() !== '*' && namesTag(asked, versionTag, 'weakly'))
+    return { body: null, type: JSON_TYPE, headers: headersOf(versionTag, planned), tag: versionTag, price, edition };
 
   const answer: Answer<unknown> = await endpoint.answer({
     ...input,
@@ -214,11 +204,12 @@ async function make(
   });
   check(endpoint, answer);
   const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
-  const { type = JSON_TYPE, provenance = provenanceOfPlan(edition, plan, answer.dates) } = answer;
+  const { type = JSON_TYPE, dates, provenance = dates ? provenanceOf(edition, plan, dates) : planned } = answer;
   checkAccept(ctx, acceptable(type));
   const content = () => `${provenance} ${answer.tag === undefined ? text : JSON.stringify(answer.tag)}`;
   const tag = endpoint.cacheable ? (versionTag ?? tagOf(endpoint, input, content())) : null;
-  return { body: { text }, type, headers: { ...headersOf(tag, provenance), ...answer.headers }, tag, price, edition };
+  const body: Body = { text };
+  return { body, type, headers: { ...headersOf(tag, provenance), ...answer.headers }, tag, price, edition };
 }
 
 function headersOf(tag: string | null, provenance: MixedProvenance | null): Headers {
@@ -249,12 +240,8 @@ async function coded({ req, res }: Context, body: Body): Promise<string | Buffer
 }
 
 /** Provenance of everything that an answer uses: its storm dates and the other data of its plan; null when it uses none. */
-function provenanceOfPlan(
-  edition: Edition,
-  { dates, provenance = null }: ReadPlan,
-  read: readonly string[] = dates,
-): MixedProvenance | null {
-  return combineProvenances([edition.provenanceOf(read), provenance].filter((one) => one !== null));
+function provenanceOf(edition: Edition, { provenance = null }: ReadPlan, dates: readonly string[]) {
+  return combineProvenances([edition.provenanceOf(dates), provenance].filter((one) => one !== null));
 }
 
 /** Entity tag of an answer. Parameters whose default the clock decides are left out. */
@@ -299,20 +286,12 @@ function writer(services: Services, check: CheckReply, telemetry: Telemetry) {
     });
     if (!is_replay) endpoint.committed(services);
 
-    ctx.status = answer.status;
-    setHeaders(res, {
-      'Content-Type': answer.type,
-      'Cache-Control': 'no-store',
-      ...dataSource(endpoint, answer),
-      ...(is_replay ? { 'Idempotent-Replay': 'true' } : {}),
-    });
+    const { status, type } = answer;
+    const provenance = status === endpoint.status ? endpoint.data_source?.(JSON.parse(answer.body)) : null;
+    ctx.status = status;
+    setHeaders(res, { 'Content-Type': type, ...headersOf(null, provenance ?? null) });
+    if (is_replay) res.setHeader('Idempotent-Replay', 'true');
     // The length of a compressed answer would show guesses of a secret.
     ctx.body = endpoint.answers_secret ? answer.body : await coded(ctx, { text: answer.body });
   };
-}
-
-function dataSource({ data_source, status: success }: WriteEndpoint, { status, body }: StoredAnswer): Headers {
-  if (data_source === null || status !== success) return {};
-  const provenance = data_source(JSON.parse(body));
-  return provenance === null ? {} : { 'X-Data-Source': provenance };
 }

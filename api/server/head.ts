@@ -140,10 +140,8 @@ function networkOf(address: string): string {
   const plain = unmapped(address);
   if (isIP(plain) !== 6) return plain;
   const { parts } = ipaddr.parse(plain.replace(/%.*/, '')) as IPv6;
-  return `${parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`;
+  const first = parts.slice(0, 4).map((part) => part.toString(16));
+  return `${first.join(':')}::/64`;
 }
 
 function unmapped(address: string): string {

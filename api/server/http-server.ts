@@ -100,13 +100,8 @@ export function serveApp(server: Server, app: Koa, trusted: BlockList | null) {
   // The 100 Continue that a client may wait for is sent by what reads the body. Other expectations are not met, and
   // ignored (RFC 9110 section 10.1.1).
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, begin);
-  server.on('connect', (_, socket) =>
-    refuse(
-      socket as Socket,
-      '',
-      new ApiError('method_not_allowed', 'CONNECT is not served here', { Allow: 'OPTIONS' }),
-    ),
-  );
+  const noConnect = new ApiError('method_not_allowed', 'CONNECT is not served here', { Allow: 'OPTIONS' });
+  server.on('connect', (_, socket) => refuse(socket as Socket, '', noConnect));
   server.on('clientError', (error: ClientError, duplex) => {
     const socket = duplex as Socket;
     const current = connections.get(socket) ?? null;
@@ -128,12 +123,10 @@ export function serveApp(server: Server, app: Koa, trusted: BlockList | null) {
     const closed = new Promise<void>((resolve) => {
       TcpServer.prototype.close.call(server, () => resolve());
     });
-    const idle = setTimeout(
-      () => {
-        for (const [socket, response] of connections) if (response === null) socket.destroy();
-      },
-      Math.min(LAST_REQUEST_MS, longest_ms),
-    );
+    const closeIdle = () => {
+      for (const [socket, response] of connections) if (response === null) socket.destroy();
+    };
+    const idle = setTimeout(closeIdle, Math.min(LAST_REQUEST_MS, longest_ms));
     const late = setTimeout(() => server.closeAllConnections(), longest_ms);
     await closed;
     clearTimeout(idle);

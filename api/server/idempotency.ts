@@ -96,7 +96,12 @@ function keyOf({ req }: Pick<Context, 'req'>): string | null {
   if (header === undefined) return null;
   if (countOf(req.rawHeaders, 'idempotency-key') > 1)
     throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is given more than once');
-  const key = utf8Of(String(header));
+  let key: string;
+  try {
+    key = UTF8.decode(Buffer.from(String(header), 'latin1')); // Node gives each byte of a header as a character
+  } catch (cause) {
+    throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is not UTF-8', {}, { cause });
+  }
   const length = [...key].length;
   if (length === 0) throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is empty');
   if (length > LONGEST)
@@ -105,15 +110,6 @@ function keyOf({ req }: Pick<Context, 'req'>): string | null {
       `Idempotency-Key has ${length} characters, expected at most ${LONGEST}`,
     );
   return key;
-}
-
-/** The text of a header: Node gives each of its bytes as a character. */
-function utf8Of(header: string): string {
-  try {
-    return UTF8.decode(Buffer.from(header, 'latin1'));
-  } catch (cause) {
-    throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is not UTF-8', {}, { cause });
-  }
 }
 
 /** SHA-256 of query and body in canonical JSON, the rows of its lists one by one: other requests run in between. */

@@ -15,8 +15,11 @@ const PREFLIGHT_HEADERS = {
   'Cache-Control': `private, max-age=${PREFLIGHT_S}`,
 };
 
+/** Letter case counts, and the trailing slash has been removed already. */
+const STRICT = { sensitive: true, strict: true };
+
 export function publicRouter(routes: readonly PublicRoute[]): Router<State> {
-  const router = strictRouter();
+  const router = new Router(STRICT);
   for (const { path, handler } of routes)
     router.register(path, ['GET'], handler as never, { name: path.replace('{/*rest}', '/') });
   return router;
@@ -28,7 +31,7 @@ export function endpointRouter(
   handlerOf: (endpoint: Endpoint) => CallHandler,
   pathsOf: (endpoint: Endpoint) => readonly string[],
 ): Router<State> {
-  const router = strictRouter();
+  const router = new Router(STRICT);
   for (const endpoint of endpoints) {
     const { method, path: name } = endpoint;
     if (router.stack.some((layer) => layer.name === name && layer.methods.includes(method)))
@@ -39,11 +42,6 @@ export function endpointRouter(
       else router.register(pathPattern(path), [method], handler as never, { name, pathAsRegExp: true });
   }
   return router;
-}
-
-/** A router for paths as they are sent: letter case counts, and the trailing slash has been removed already. */
-function strictRouter(): Router<State> {
-  return new Router({ sensitive: true, strict: true });
 }
 
 /**

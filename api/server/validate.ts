@@ -58,18 +58,15 @@ function decoded(text: string, name: string | null): string {
   }
 }
 
-/** Types what the router captured of a path, a query and a body. */
-type Validate = (captures: readonly string[] | undefined, query: QueryText, body: JsonObject | null) => Input;
-
 /**
- * Validation of the calls of an endpoint; throws `invalid_parameter` or `bad_request` with the first fault. A name that the endpoint
+ * Types what the router captured of the path of an endpoint, a query and a body; throws `invalid_parameter` or `bad_request` with the first fault. A name that the endpoint
  * does not know comes first: what it was meant to change would silently stay as it is. The earlier variant ignores such names.
  */
-export function validator({ path, variant, params, query, body, resource }: Endpoint): Validate {
+export function validator({ path, variant, params, query, body, resource }: Endpoint) {
   const names = paramNames(path);
   const own = Object.keys(resource?.shape ?? {});
   const known = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
-  return (captures = [], asked, sent) => {
+  return (captures: readonly string[] = [], asked: QueryText, sent: JsonObject | null): Input => {
     if (variant === 'current') {
       const parameter = unknownName(asked, known);
       if (parameter !== null)
@@ -129,7 +126,7 @@ function parameterMessage(issue: z.core.$ZodIssue): string {
 function bodyMessage(issue: z.core.$ZodIssue, body: JsonObject): string {
   const pointer = pointerOf(issue.path);
   const isNull = wasNull(holderOf(issue, body), issue.path.at(-1) ?? '');
-  const message = lowerFirst(issue.message.replace(/^Invalid input: /, ''));
+  const message = issue.message.replace(/^Invalid input: /, '').replace(/^./, (first) => first.toLowerCase());
   const missing = isNull ? '$1, received null' : 'is missing, $1';
   return `${pointer === '' ? 'body' : pointer}: ${message.replace(ABSENT, missing)}`;
 }
@@ -137,10 +134,6 @@ function bodyMessage(issue: z.core.$ZodIssue, body: JsonObject): string {
 /** JSON pointer of a path. */
 function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 /** What the caller of a query probably meant. */
