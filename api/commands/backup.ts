@@ -3,7 +3,6 @@ import { cp, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { sql } from 'kysely';
-import { EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Config } from '../config.ts';
 import { masterKeyPath } from '../records/secrets.ts';
@@ -27,12 +26,12 @@ export function backupCommand(config: () => Config): Command {
       const to = resolve(folder);
       if (settings.database_url !== null)
         throw new CommandError(
-          EXIT.usage,
+          'usage',
           'backup: the records are on PostgreSQL, expected SQLite: run pg_dump, and copy records/master.key, reports and exports of the data root',
         );
-      if (existsSync(to)) throw new CommandError(EXIT.conflict, `backup ${folder}: exists, expected a new folder`);
+      if (existsSync(to)) throw new CommandError('conflict', `backup ${folder}: exists, expected a new folder`);
       if (!existsSync(dirname(to)))
-        throw new CommandError(EXIT.not_found, `backup ${folder}: there is no folder ${dirname(to)}, expected one`);
+        throw new CommandError('not_found', `backup ${folder}: there is no folder ${dirname(to)}, expected one`);
       await writeBackup(settings, to);
       const lines = [`Wrote ${folder}. It holds the master key: keep it where only you can read it.`];
       print(json, { json: { folder }, lines });

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { EXIT } from '../../schemas/command-line.ts';
 import { createBusiness, listBusinesses, purgeBusiness, readPlan, setStatus } from '../accounts/businesses.ts';
 import { listKeys } from '../accounts/keys.ts';
 import { listMembers } from '../accounts/members.ts';
@@ -20,7 +19,7 @@ export function businessCommand(config: () => Config): Command {
       run: async ({ records, now_ms }, _, given) => {
         const name = label(given);
         const made = await records.transaction((rows) => createBusiness(rows, name, SELF_HOSTED, now_ms));
-        if (made === null) throw new CommandError(EXIT.conflict, `business ${name}: exists, expected a new name`);
+        if (made === null) throw new CommandError('conflict', `business ${name}: exists, expected a new name`);
         return { json: made };
       },
     }),

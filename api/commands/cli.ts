@@ -17,10 +17,10 @@ const WAITS = { lock_ms: 5_000, statement_ms: 600_000 } as const;
 export class CommandError extends Error {
   readonly code: number;
 
-  constructor(code: number, message: string) {
+  constructor(end: keyof typeof EXIT, message: string) {
     super(message);
     this.name = 'CommandError';
-    this.code = code;
+    this.code = EXIT[end];
   }
 }
 
@@ -29,11 +29,11 @@ const EXPECTED = [UnreadableVersion, MasterKeyError, RecordsUnavailable, CommitF
 
 /** Exit code of an error, and its message. */
 export function explainError(error: unknown): { code: number; message: string } {
-  if (error instanceof InvalidArgumentError) return { code: EXIT.usage, message: error.message };
+  if (error instanceof InvalidArgumentError || error instanceof SettingsError)
+    return { code: EXIT.usage, message: error.message };
   // Commander has printed its own message.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };
   if (error instanceof CommandError) return { code: error.code, message: error.message };
-  if (error instanceof SettingsError) return { code: EXIT.usage, message: error.message };
   if (error instanceof Error && EXPECTED.some((kind) => error instanceof kind))
     return { code: EXIT.failure, message: error.message };
   return explainOtherError(error);
@@ -64,7 +64,7 @@ export async function withRecords<Result>(
   const location = recordsLocation(config.data_root, config.database_url);
   if (!create && 'path' in location && !existsSync(location.path))
     throw new CommandError(
-      EXIT.not_found,
+      'not_found',
       `records ${location.path}: no such file, expected what 'hail-api serve' or 'hail-api seed apply' makes`,
     );
   const records = await openRecords({
@@ -82,7 +82,7 @@ export async function withRecords<Result>(
 /** The business of that name or id; throws when there is none. */
 export async function businessNamed(records: Records, nameOrId: string): Promise<Business> {
   const business = await findBusiness(records.reader, nameOrId);
-  if (business === null) throw new CommandError(EXIT.not_found, `business ${nameOrId}: does not exist`);
+  if (business === null) throw new CommandError('not_found', `business ${nameOrId}: does not exist`);
   return business;
 }
 

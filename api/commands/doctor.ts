@@ -15,13 +15,6 @@ import { overdueMessages } from '../webhooks/messages.ts';
 import { print, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
 
-/** Result of one check, for which the page for operators has an entry. `note`: information that needs no repair. */
-interface Finding {
-  readonly check: string;
-  readonly status: 'ok' | 'note' | 'fault';
-  readonly message: string;
-}
-
 /** While the service runs, jobs end within minutes. */
 const JOB_PASSES_MS = 3_600_000;
 /** Scans come every two minutes and are served within five. */
@@ -49,13 +42,18 @@ export function doctorCommand(config: () => Config): Command {
     });
 }
 
-function listed(check: string, faults: readonly string[], well: string): Finding {
-  if (faults.length === 0) return { check, status: 'ok', message: well };
-  const more = faults.length > NAMED ? [`${faults.length - NAMED} more`] : [];
-  return { check, status: 'fault', message: [...faults.slice(0, NAMED), ...more].join('; ') };
+/** Result of one check, for which the page for operators has an entry. `note`: information that needs no repair. */
+function finding(check: string, status: 'ok' | 'note' | 'fault', message: string) {
+  return { check, status, message };
 }
 
-async function inRecords(config: Config): Promise<readonly Finding[]> {
+function listed(check: string, faults: readonly string[], well: string) {
+  if (faults.length === 0) return finding(check, 'ok', well);
+  const more = faults.length > NAMED ? [`${faults.length - NAMED} more`] : [];
+  return finding(check, 'fault', [...faults.slice(0, NAMED), ...more].join('; '));
+}
+
+async function inRecords(config: Config) {
   const { data_root, master_keys, now } = config;
   try {
     return await withRecords(config, async (records) => {
@@ -66,7 +64,9 @@ async function inRecords(config: Config): Promise<readonly Finding[]> {
       const ledger = await verifyLedger(reader);
       const ledgerText = ledgerLines(ledger).join(' ');
       const overdue = await overdueMessages(reader, Date.now());
-      const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
+      const late = overdue.map(({ receiver_id, next_at }) => `an event for ${receiver_id} is due since ${next_at}`);
+      const pending = await pendingSince(reader, now() - JOB_PASSES_MS);
+      const stuck = pending.map(({ id, created_at }) => `${id} waits since ${created_at}`);
       const lost: string[] = [];
       // A job that lost its file and was refunded is no longer done.
       for (const job of await filedJobs(reader, null)) {
@@ -77,16 +77,8 @@ async function inRecords(config: Config): Promise<readonly Finding[]> {
       return [
         database,
         listed('ledger', ledger.faults.length === 0 ? [] : [ledgerText], ledgerText),
-        listed(
-          'deliveries',
-          overdue.map(({ receiver_id, next_at }) => `an event for ${receiver_id} is due since ${next_at}`),
-          'none is overdue',
-        ),
-        listed(
-          'jobs',
-          stuck.map(({ id, created_at }) => `${id} waits since ${created_at}`),
-          'none waits for more than an hour',
-        ),
+        listed('deliveries', late, 'none is overdue'),
+        listed('jobs', stuck, 'none waits for more than an hour'),
         listed('job files', lost, 'every report and export that is done has its file'),
         listed('master key', key === null ? [] : [key], 'stored secrets are under one that is here'),
       ];
@@ -94,12 +86,12 @@ async function inRecords(config: Config): Promise<readonly Finding[]> {
   } catch (error) {
     if (!isOutage(error) || !isDamage(error.cause)) throw error;
     const reason = error.cause instanceof Error ? error.cause.message : String(error.cause);
-    return [{ check: 'database', status: 'fault', message: `is malformed (${reason})` }];
+    return [finding('database', 'fault', `is malformed (${reason})`)];
   }
 }
 
 /** The master key has a check of its own. */
-function fileModes({ data_root, database_url }: Config): Finding {
+function fileModes({ data_root, database_url }: Config) {
   const location = recordsLocation(data_root, database_url);
   const files = 'path' in location ? ['', '-wal', '-shm'].map((end) => location.path + end) : [];
   const faults = [...files, ...files.slice(0, 1).map(dirname)].flatMap((path, k) => {
@@ -111,25 +103,23 @@ function fileModes({ data_root, database_url }: Config): Finding {
 }
 
 /** Checks that the service can answer from the published data, as `/readyz` does, and the age of the newest scan. */
-async function published({ data_root, storm_day_start_hour, now }: Config): Promise<Finding> {
-  const check = 'published';
+async function published({ data_root, storm_day_start_hour, now }: Config) {
   const catalog = await openCatalog(data_root, storm_day_start_hour);
   await catalog.close();
   const failure = catalog.failure();
-  if (failure !== null) return { check, status: 'fault', message: failure.message };
+  if (failure !== null) return finding('published', 'fault', failure.message);
   const { newest_scan_ms, newest_provenance, dates } = catalog.edition();
-  if (newest_scan_ms === null) return { check, status: 'note', message: 'no scan is published' };
+  if (newest_scan_ms === null) return finding('published', 'note', 'no scan is published');
   const age_ms = now() - newest_scan_ms;
   const status = age_ms <= STALE_AFTER_MS ? 'ok' : newest_provenance === 'observed' ? 'fault' : 'note';
   const age = counted(Math.round(age_ms / 60_000), 'minute');
   const message = `${counted(dates.length, 'storm date')} can be read; the newest scan (${newest_provenance}) is ${age} old`;
-  return { check, status, message };
+  return finding('published', status, message);
 }
 
-function disk(data_root: string): Finding {
-  if (!existsSync(data_root)) return { check: 'disk', status: 'note', message: `${data_root} is not there` };
+function disk(data_root: string) {
+  if (!existsSync(data_root)) return finding('disk', 'note', `${data_root} is not there`);
   const { bavail, bsize } = statfsSync(data_root);
   const free = bavail * bsize;
-  const status = free < FREE_BYTES_MIN ? 'fault' : 'ok';
-  return { check: 'disk', status, message: `${readableBytes(free)} are free` };
+  return finding('disk', free < FREE_BYTES_MIN ? 'fault' : 'ok', `${readableBytes(free)} are free`);
 }

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { EXIT } from '../../schemas/command-line.ts';
 import type { KeyKind } from '../accounts/keyring.ts';
 import {
   createKey,
@@ -85,7 +84,7 @@ export function keyCommand(config: () => Config): Command {
         const made = await records.transaction(async (rows) => {
           const row = await keyNamed({ reader: rows }, id);
           const { status } = keyInfo(row, now_ms);
-          if (status !== 'active') throw new CommandError(EXIT.conflict, `key ${id}: is ${status}, expected active`);
+          if (status !== 'active') throw new CommandError('conflict', `key ${id}: is ${status}, expected active`);
           return await rotateKey(rows, row, grace, now_ms);
         });
         const old_key = await shownKey(desk, id);
@@ -131,16 +130,15 @@ export function keyCommand(config: () => Config): Command {
 }
 
 function newKey({ live, test, name, scopes = ['*'], expires, variant }: CreateOptions, now_ms: number) {
-  if (live === test)
-    throw new CommandError(EXIT.usage, 'key: found both or neither of --live and --test, expected one');
+  if (live === test) throw new CommandError('usage', 'key: found both or neither of --live and --test, expected one');
   const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined)
     throw new CommandError(
-      EXIT.usage,
+      'usage',
       `key: scope is '${wrong}', expected '*', or one such as 'hail:read' or 'portfolio:*'`,
     );
   if (expires !== undefined && Date.parse(expires) <= now_ms)
-    throw new CommandError(EXIT.usage, `key: --expires is ${expires}, expected a time to come`);
+    throw new CommandError('usage', `key: --expires is ${expires}, expected a time to come`);
   const kind: KeyKind = live ? 'live' : 'test';
   return { kind, variant, name, scopes, expires_at: expires ?? null };
 }
@@ -150,7 +148,7 @@ const grace = argument('at most 365d', (text) => (duration(text) > LONGEST_GRACE
 async function keyNamed({ reader }: Pick<Desk['records'], 'reader'>, id: string) {
   const row = await findKey(reader, id);
   if (row !== null) return row;
-  throw new CommandError(EXIT.not_found, `key ${id}: does not exist, expected the id or public id of a key`);
+  throw new CommandError('not_found', `key ${id}: does not exist, expected the id or public id of a key`);
 }
 
 async function shownKey({ records, now_ms }: Desk, id: string) {

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { EXIT } from '../../schemas/command-line.ts';
 import { listMembers, ROLES, type Role, removeMember, setMember } from '../accounts/members.ts';
 import type { Config } from '../config.ts';
 import { CommandError, group, onBusiness, textLike } from './cli.ts';
@@ -22,7 +21,7 @@ export function memberCommand(config: () => Config): Command {
       about: 'remove a member',
       run: async ({ records, business, now_ms }, _, email) => {
         if (!(await records.transaction((rows) => removeMember(rows, business, email, now_ms))))
-          throw new CommandError(EXIT.not_found, `member ${email}: is not of ${business.name}`);
+          throw new CommandError('not_found', `member ${email}: is not of ${business.name}`);
         return { json: { email, removed: true } };
       },
     }),

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { EXIT } from '../../schemas/command-line.ts';
 import { readPlan, setPlan } from '../accounts/businesses.ts';
 import { FEATURES, namedPlan, PLAN_NAMES, type PlanName, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import type { Config } from '../config.ts';
@@ -51,10 +50,7 @@ export function planCommand(config: () => Config): Command {
           ),
       run: async ({ records, business, now_ms }, changes: Changes) => {
         if (Object.keys(changes).length === 0)
-          throw new CommandError(
-            EXIT.usage,
-            `plan of ${business.name}: no change is named, expected one option or more`,
-          );
+          throw new CommandError('usage', `plan of ${business.name}: no change is named, expected one option or more`);
         const { plan: named, quota, ...others } = changes;
         return await records.transaction(async (rows) => {
           const present = await readPlan(rows, business.id);

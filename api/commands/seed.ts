@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Transaction } from 'kysely';
 import { parse, YAMLParseError } from 'yaml';
 import { z } from 'zod';
-import { counted, EXIT } from '../../schemas/command-line.ts';
+import { counted } from '../../schemas/command-line.ts';
 import {
   type Business,
   createBusiness,
@@ -58,11 +58,6 @@ const Seed = z
   });
 type Seed = z.infer<typeof Seed>;
 
-interface ApplyOptions {
-  readonly dryRun?: boolean;
-  readonly secrets?: string;
-}
-
 /** `hail-api seed`: the desired state in a file. */
 export function seedCommand(config: () => Config): Command {
   return group('seed', 'plans, businesses, members and keys from a file', [
@@ -91,8 +86,9 @@ Example of a file:
       members: [{ email: ops@example.com, role: admin }]
       keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'], monthly_cap: 20000 }]`,
           ),
-      run: async ({ records, now_ms }, { dryRun = false, secrets }: ApplyOptions, seed: Seed) => {
-        const made: SeededKey[] = [];
+      run: async ({ records, now_ms }, options: { readonly dryRun?: true; readonly secrets?: string }, seed: Seed) => {
+        const { dryRun = false, secrets } = options;
+        const made: Seeding['made'] = [];
         const changes: string[] = [];
         const applied = records.transaction(async (rows) => {
           await applySeed({ rows, now_ms, changes, made }, seed);
@@ -115,7 +111,7 @@ Example of a file:
 }
 
 function newFile(path: string): string {
-  if (existsSync(path)) throw new CommandError(EXIT.conflict, `secrets ${path}: exists, expected a new file`);
+  if (existsSync(path)) throw new CommandError('conflict', `secrets ${path}: exists, expected a new file`);
   return path;
 }
 
@@ -125,32 +121,24 @@ class DryRun extends Error {}
 /** The desired state in a file; JSON is YAML too. */
 function readSeed(file: string): Seed {
   if (statSync(file, { throwIfNoEntry: false }) === undefined)
-    throw new CommandError(EXIT.not_found, `seed ${file}: no such file`);
+    throw new CommandError('not_found', `seed ${file}: no such file`);
   try {
     return Seed.parse(parse(readFileSync(file, 'utf8')) ?? {});
   } catch (error) {
     if (error instanceof YAMLParseError)
-      throw new CommandError(EXIT.usage, `seed ${file}: ${error.message.split('\n')[0]}`);
+      throw new CommandError('usage', `seed ${file}: ${error.message.split('\n')[0]}`);
     if (!(error instanceof z.ZodError)) throw error;
     const faults = error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`);
-    throw new CommandError(EXIT.usage, `seed ${file}: ${faults.join('; ')}`);
+    throw new CommandError('usage', `seed ${file}: ${faults.join('; ')}`);
   }
 }
 
-/** A key that was made, with its text. */
-interface SeededKey {
-  readonly business: string;
-  readonly name: string;
-  readonly kind: 'live' | 'test';
-  readonly key: string;
-}
-
-/** The records within a transaction, a line for each change so far, and the new keys. */
+/** The records within a transaction, a line for each change so far, and the new keys with their texts. */
 interface Seeding {
   readonly rows: Transaction<Database>;
   readonly now_ms: number;
   readonly changes: string[];
-  readonly made: SeededKey[];
+  readonly made: { business: string; name: string; kind: SeedKey['kind']; key: string }[];
 }
 
 /** Brings the records to the desired state: a second time changes nothing. */
@@ -184,7 +172,7 @@ async function applyKeys(
     const present = there.find((known) => labelOf(known) === labelOf(key));
     if (present !== undefined && present.variant !== variant)
       throw new CommandError(
-        EXIT.conflict,
+        'conflict',
         `business ${business}: ${kind} key ${name} is of the variant ${present.variant}, expected ${variant}: revoke it first`,
       );
     const created = present === undefined ? await createKey(rows, key, now_ms) : null;

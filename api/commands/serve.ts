@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import type { Writable } from 'node:stream';
 import { Command } from 'commander';
 import pino, { type Logger } from 'pino';
-import { EXIT } from '../../schemas/command-line.ts';
 import { escapeInvisible } from '../../schemas/errors.ts';
 import { metricsPage } from '../../schemas/metrics.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/keys.ts';
@@ -70,7 +69,7 @@ export async function startServing(
   const unlock = config.database_url === null ? takeServiceLock(config.data_root) : () => {};
   if (unlock === null)
     throw new CommandError(
-      EXIT.conflict,
+      'conflict',
       `serve: another service runs on the SQLite records of ${config.data_root}, expected one; several need PostgreSQL (HAIL_DATABASE_URL)`,
     );
   opening.defer(unlock);
@@ -143,21 +142,19 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
   ];
 }
 
-/** Command that makes one more key of a business. */
-const newKey = (business: string) => `npm run -s hail-api -- key create ${business} --live`;
-
 /** How to call the service, and its first keys. */
 function welcome(base_url: string, keys: FirstKeys | null): string {
   const root = base_url.replace(/\/v1$/, '');
   const key = keys?.live ?? '$HAIL_KEY';
+  const newKey = `npm run -s hail-api -- key create ${keys === null ? 'BUSINESS' : 'default'} --live`;
   const about =
     keys === null
-      ? `\nHAIL_KEY stands for a key of yours. Keys are shown only when they are made; \`${newKey('BUSINESS')}\` makes one.\n`
+      ? `\nHAIL_KEY stands for a key of yours. Keys are shown only when they are made; \`${newKey}\` makes one.\n`
       : `
 Keys of the business "default", shown this once:
   live  ${keys.live}
   test  ${keys.test}
-If they are lost, \`${newKey('default')}\` makes a new one.
+If they are lost, \`${newKey}\` makes a new one.
 `;
   return `hail listens at ${root}  (documentation ${root}/docs, map ${root}/viewer)
 ${about}
@@ -188,7 +185,7 @@ async function listen(server: Server, port: number, host: string, setting: strin
   } catch (error) {
     const fault = LISTEN_FAULTS[(error as NodeJS.ErrnoException).code ?? ''];
     if (fault === undefined) throw error;
-    throw new CommandError(EXIT.conflict, `serve: port ${port} of ${host} ${fault} ${setting} to another port`);
+    throw new CommandError('conflict', `serve: port ${port} of ${host} ${fault} ${setting} to another port`);
   }
 }
 

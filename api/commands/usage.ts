@@ -39,7 +39,7 @@ export function usageCommand(config: () => Config): Command {
           .addHelpText('after', "\nExample:\n  hail-api usage adjust acme --reason 'outage of 19 May' -- -500"),
       run: async ({ records, business, now_ms }, { reason }: { readonly reason: string }, text) => {
         const credits = wholeNumber(-LARGEST_ADJUSTMENT, LARGEST_ADJUSTMENT)(text);
-        if (credits === 0) throw new CommandError(EXIT.usage, 'usage: credits are 0, expected some to give or take');
+        if (credits === 0) throw new CommandError('usage', 'usage: credits are 0, expected some to give or take');
         await records.transaction((rows) => adjustUsage(rows, business, credits, reason, now_ms));
         const { used } = await readUsage(records.reader, business.id, periodOf(now_ms), now_ms);
         return { json: { credits, reason, used } };
@@ -57,9 +57,9 @@ export function usageCommand(config: () => Config): Command {
           ),
       run: async ({ records, now_ms }, { reason }: { readonly reason: string }, request_id) => {
         const refund = await records.transaction((rows) => refundRequest(rows, request_id, reason, now_ms));
-        if (refund === 'unknown') throw new CommandError(EXIT.not_found, `request ${request_id}: was not charged`);
+        if (refund === 'unknown') throw new CommandError('not_found', `request ${request_id}: was not charged`);
         if (refund === 'refunded before')
-          throw new CommandError(EXIT.conflict, `request ${request_id}: was refunded, expected one that was not`);
+          throw new CommandError('conflict', `request ${request_id}: was refunded, expected one that was not`);
         return { json: { request_id, reason, ...refund } };
       },
     }),

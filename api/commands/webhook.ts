@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import type { Transaction } from 'kysely';
-import { EXIT } from '../../schemas/command-line.ts';
 import { listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import { recordAct } from '../records/audit.ts';
@@ -63,14 +62,11 @@ export function webhookCommand(config: () => Config): Command {
         const secrets = await openSecrets(desk.records.store, { records_root: data_root, master_keys, now });
         return await onReceiver(desk, id, async (rows, receiver) => {
           if (receiver.kind !== 'webhook')
-            throw new CommandError(
-              EXIT.usage,
-              `${id} is a subscription, expected a webhook: a new one has a new secret`,
-            );
+            throw new CommandError('usage', `${id} is a subscription, expected a webhook: a new one has a new secret`);
           const rotated = await rotateSecret(rows, secrets, receiver, grace);
           if ('until' in rotated)
             throw new CommandError(
-              EXIT.conflict,
+              'conflict',
               `${id} has ${SECRETS_MAX} secrets that sign, expected at most ${SECRETS_MAX - 1} before a new one: the first ends at ${rotated.until}, and --grace 0 ends all that came before`,
             );
           const [old_secret_until = null, ...older_secrets_until] = rotated.old_until;
@@ -89,7 +85,7 @@ export function webhookCommand(config: () => Config): Command {
         const queue = openQueue(store, { failed: () => {}, troubled: () => {} }); // runs nothing here
         return await onReceiver(desk, id, async (rows, receiver) => {
           if (receiver.status !== 'active')
-            throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
+            throw new CommandError('conflict', `${id} is ${receiver.status}, expected active: enable it first`);
           const recovered = await recover(rows, { queue, store }, receiver, {
             since_ms: Date.parse(since),
             now_ms: desk.now_ms,
@@ -111,7 +107,7 @@ async function onReceiver<Result>(
 ): Promise<Result> {
   return await records.transaction(async (rows) => {
     const receiver = await findReceiver(rows, id, records.store.forUpdate);
-    if (receiver === null) throw new CommandError(EXIT.not_found, `receiver ${id}: does not exist`);
+    if (receiver === null) throw new CommandError('not_found', `receiver ${id}: does not exist`);
     return await work(rows, receiver);
   });
 }
