@@ -49,6 +49,9 @@ export function longitudeQuery(): Parameter<number> {
   return number('number', { min: -180, max: 180, description, unit: 'deg' });
 }
 
+/** A point. */
+export const pointQuery = { lat: latitudeQuery(), lon: longitudeQuery() };
+
 /** Number within limits; absent: the default, or null. */
 export function numberQuery(limits: NumberLimits & Default<number>): Parameter<number>;
 export function numberQuery(limits: NumberLimits): Parameter<number | null>;

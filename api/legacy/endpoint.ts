@@ -99,8 +99,8 @@ export function exampleFor<S extends Endpoint>(
 
 /** Fields taken over from the endpoint that serves: access, limits and documentation. */
 export function takenOver(serves: Endpoint) {
-  const { method, group, summary, description, scope, feature, test_key, body_limit_bytes, refusals } = serves;
-  return { method, group, summary, description, scope, feature, test_key, body_limit_bytes, refusals };
+  const { group, summary, description, scope, feature, test_key, body_limit_bytes, refusals } = serves;
+  return { group, summary, description, scope, feature, test_key, body_limit_bytes, refusals };
 }
 
 /**

@@ -36,16 +36,13 @@ import type { Alert as AlertRecord } from '../webhooks/formats.ts';
 import { newSecret } from '../webhooks/signing-secrets.ts';
 import { found, pageQuery, readPage } from './owned.ts';
 
-const PATH = '/v1/alerts';
-const ONE = `${PATH}/{id}`;
 const READ = { group: 'Alerts', scope: 'alerts:read' } as const;
 const WRITE = { ...READ, scope: 'alerts:write' } as const;
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
 
 export const listAlerts = readEndpoint({
-  method: 'GET',
-  path: PATH,
+  route: 'GET /v1/alerts',
   ...READ,
   summary: 'List alert subscriptions',
   description: 'Alert subscriptions of the business, oldest first, in pages. Secrets are not among them.',
@@ -60,8 +57,7 @@ export const listAlerts = readEndpoint({
 });
 
 export const createAlert = writeEndpoint({
-  method: 'POST',
-  path: `${PATH}/subscribe`,
+  route: 'POST /v1/alerts/subscribe',
   ...WRITE,
   summary: 'Subscribe to hail in a circle',
   description:
@@ -94,8 +90,7 @@ export const createAlert = writeEndpoint({
 });
 
 export const getAlert = readEndpoint({
-  method: 'GET',
-  path: ONE,
+  route: 'GET /v1/alerts/{id}',
   ...READ,
   summary: 'One alert subscription',
   description: 'An alert subscription and its last alerts.',
@@ -111,8 +106,7 @@ export const getAlert = readEndpoint({
 });
 
 export const updateAlert = writeEndpoint({
-  method: 'PATCH',
-  path: ONE,
+  route: 'PATCH /v1/alerts/{id}',
   ...WRITE,
   summary: 'Change an alert subscription',
   description:
@@ -139,8 +133,7 @@ export const updateAlert = writeEndpoint({
 });
 
 export const deleteAlert = writeEndpoint({
-  method: 'DELETE',
-  path: ONE,
+  route: 'DELETE /v1/alerts/{id}',
   ...WRITE,
   summary: 'Delete an alert subscription',
   description: 'Deletes a subscription. What was still to be sent to its address is not.',

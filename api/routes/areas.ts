@@ -25,8 +25,6 @@ import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { pageQuery, readPage } from './owned.ts';
 
-const PATH = '/v1/areas';
-
 /** 20,000 positions take 0.5 s of processor time, 1 s on a thread that has just started. */
 const shapeOnThread = onThread<Ring, AreaShape | string>({
   module: new URL('../rules/area-geometry.ts', import.meta.url),
@@ -40,8 +38,7 @@ const AREA_ID = z.object({ id: z.string().meta({ description: 'Identifier of the
 const sqMi = (area: number) => rounded(area, 1);
 
 export const createArea = writeEndpoint({
-  method: 'POST',
-  path: PATH,
+  route: 'POST /v1/areas',
   ...WRITE,
   summary: 'Create an area',
   description: `Makes a polygon or a point that hail alerts are raised for. A polygon takes its geodesic area of the plan's square miles, a point one. A group of point areas holds ${AREA_LIMITS.group}.`,
@@ -62,8 +59,7 @@ export const createArea = writeEndpoint({
 });
 
 export const listAreas = readEndpoint({
-  method: 'GET',
-  path: PATH,
+  route: 'GET /v1/areas',
   ...READ,
   summary: 'List areas',
   description: 'Areas of the business in pages, the last changed first, and what all of them take of the quotas.',
@@ -95,8 +91,7 @@ export const listAreas = readEndpoint({
 });
 
 export const getArea = readEndpoint({
-  method: 'GET',
-  path: `${PATH}/{id}`,
+  route: 'GET /v1/areas/{id}',
   ...READ,
   summary: 'An area',
   description: 'The area without its geometry.',
@@ -110,8 +105,7 @@ export const getArea = readEndpoint({
 });
 
 export const getAreaGeometry = readEndpoint({
-  method: 'GET',
-  path: `${PATH}/{id}/geometry`,
+  route: 'GET /v1/areas/{id}/geometry',
   ...READ,
   summary: 'The geometry of an area',
   description: `The ring to be drawn: six decimals, counter-clockwise, simplified to at most ${ANSWERED_POSITIONS_MAX} positions. Hail is matched against the ring as it was submitted.`,
@@ -127,8 +121,7 @@ export const getAreaGeometry = readEndpoint({
 });
 
 export const updateArea = writeEndpoint({
-  method: 'PATCH',
-  path: `${PATH}/{id}`,
+  route: 'PATCH /v1/areas/{id}',
   ...WRITE,
   summary: 'Change an area',
   description:
@@ -152,8 +145,7 @@ export const updateArea = writeEndpoint({
 });
 
 export const deleteArea = writeEndpoint({
-  method: 'DELETE',
-  path: `${PATH}/{id}`,
+  route: 'DELETE /v1/areas/{id}',
   ...WRITE,
   summary: 'Delete an area',
   description: 'Deletes the area, its geometry and its alerts; what it took of the quotas is free again.',

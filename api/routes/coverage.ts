@@ -1,20 +1,19 @@
 import { z } from 'zod';
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { COVERAGE_EXAMPLE, Coverage } from '../../schemas/resources/coverage.ts';
-import { latitudeQuery, longitudeQuery } from '../http/decode.ts';
+import { pointQuery } from '../http/decode.ts';
 import { monthOfYear, qualityAt, qualityNote } from '../rules/detection-quality.ts';
 import { roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 export const getCoverage = readEndpoint({
-  method: 'GET',
-  path: '/v1/coverage',
+  route: 'GET /v1/coverage',
   group: 'Hail detection',
   summary: 'How well radar sees hail at a point',
   description:
     'Radar-geometry detection-quality prior for a point in the present UTC month. It is the same for every day of the month and looks at no observation. beam_blockage is 1 until a terrain model is worked in; the note says which one is.',
   scope: 'coverage:read',
-  query: z.object({ lat: latitudeQuery(), lon: longitudeQuery() }),
+  query: z.object(pointQuery),
   reply: Coverage,
   example: COVERAGE_EXAMPLE,
   price: flatPrice('coverage.get', 5),

@@ -33,8 +33,7 @@ const EventsQuery = z
   });
 
 export const listEvents = readEndpoint({
-  method: 'GET',
-  path: '/v1/events',
+  route: 'GET /v1/events',
   group: 'Hail detection',
   summary: 'Storm days with hail in a region',
   description:

@@ -14,7 +14,7 @@ import { timestamp } from '../../schemas/time.ts';
 import type { Caller } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
 import { periodOf, usedByRotation, usedInMonth } from '../billing/ledger.ts';
-import { booleanQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
+import { booleanQuery, enumQuery, pointQuery, radiusQuery } from '../http/decode.ts';
 import { forEachInChunks } from '../http/event-loop.ts';
 import type { LiveSnapshot } from '../published/live.ts';
 import type { Database } from '../records/schema.ts';
@@ -29,16 +29,14 @@ const CHUNK = 40;
 const BATCH_CREDITS = 8;
 
 export const getHailCurrent = readEndpoint({
-  method: 'GET',
-  path: '/v1/hail/current',
+  route: 'GET /v1/hail/current',
   group: 'Hail detection',
   summary: 'Hail around a point in the last 30 minutes',
   description:
     'One cell per place (five-character geohash, about 4.9 km) with a detection of 10 mm or more in the last 30 minutes, nearest first. A cell is a place, not a storm: for storms see GET /v1/storms. Sizes are radar estimates (MESH), not measurements on the ground.',
   scope: 'hail:read',
   query: z.object({
-    lat: latitudeQuery(),
-    lon: longitudeQuery(),
+    ...pointQuery,
     radius_km: radiusQuery(RADIUS_KM),
     detail: enumQuery(DETAILS, 'standard', {
       description: 'advanced adds radar, storm, impact and detection_quality.',
@@ -84,8 +82,7 @@ export const getHailCurrent = readEndpoint({
 });
 
 export const getHailCurrentBatch = readEndpoint({
-  method: 'POST',
-  path: '/v1/hail/current/batch',
+  route: 'POST /v1/hail/current/batch',
   group: 'Hail detection',
   summary: 'The same check for up to 50 points',
   description:

@@ -5,7 +5,7 @@ import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
 import { dayMax, frames } from '../../schemas/tables/radar.ts';
 import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Price } from '../billing/ledger.ts';
-import { enumQuery, integerQuery, latitudeQuery, longitudeQuery, numberQuery, radiusQuery } from '../http/decode.ts';
+import { enumQuery, integerQuery, numberQuery, pointQuery, radiusQuery } from '../http/decode.ts';
 import { forEachInChunks } from '../http/event-loop.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { type DayHail, dayHail } from '../queries/history.ts';
@@ -27,16 +27,14 @@ const BANDS = [
 ] as const;
 
 export const getHailHistory = readEndpoint({
-  method: 'GET',
-  path: '/v1/hail/history',
+  route: 'GET /v1/hail/history',
   group: 'Hail detection',
   summary: 'Storm days with hail around a point',
   description:
     'One event per storm date with a detection (10 mm or more) in the radius: its largest hail. The cost follows days as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days (advanced 25, 35, 55, 80). days counts storm dates, today included. radar_gaps tells when radar did not see the point: a date without an event says nothing about those times.',
   scope: 'hail:read',
   query: z.object({
-    lat: latitudeQuery(),
-    lon: longitudeQuery(),
+    ...pointQuery,
     radius_km: radiusQuery({ max: 100, default: 25 }),
     days: integerQuery({ min: 1, max: 365, default: 30, description: 'Storm dates looked at, today included.' }),
     min_size_mm: numberQuery({

@@ -14,7 +14,7 @@ import {
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { type LeadKey, NOWCAST_EXAMPLE, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
+import { pointQuery, radiusQuery } from '../http/decode.ts';
 import type { Edition } from '../published/catalog.ts';
 import type { Found, LiveSnapshot, Storm } from '../published/live.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
@@ -32,15 +32,13 @@ function fittedOn(): string {
 const STEP_MS = 60_000;
 
 export const getHailNowcast = readEndpoint({
-  method: 'GET',
-  path: '/v1/hail/nowcast',
+  route: 'GET /v1/hail/nowcast',
   group: 'Hail detection',
   summary: 'Probability that hail strikes a point within 15, 30 and 45 minutes',
   description: `Hail of 19 mm or more within ${STRIKE_KM} km of the point at any time from now up to the lead, from all tracked storms and all hail of the newest scan. Answered only while a tracked storm, or hail of 10 mm or more in the newest scan, is in range; without them nowcast is null, because a zero would be a forecast. Hail without a track, in its first scan or too small for a storm cell, moves with the storms around it; nearest_storm is null while no tracked storm is in range, and note says why. Probabilities weigh where the hail is, where it goes if it keeps its course, how uncertain that course is, and how fast hail comes and goes; they do not foresee that small hail grows. ${fittedOn()}`,
   scope: 'hail:read',
   query: z.object({
-    lat: latitudeQuery(),
-    lon: longitudeQuery(),
+    ...pointQuery,
     radius_km: radiusQuery({ max: 50, default: 15, description: 'How near a storm or hail must be for an answer.' }),
   }),
   reply: Nowcast,

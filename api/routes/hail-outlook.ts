@@ -6,7 +6,7 @@ import { combineProvenances } from '../../schemas/provenance.ts';
 import { HAIL_OUTLOOK_EXAMPLE, HailOutlook, type OutlookDay } from '../../schemas/resources/outlook.ts';
 import { type Outlook, outlook } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
+import { pointQuery, radiusQuery } from '../http/decode.ts';
 import { readTable } from '../queries/sql.ts';
 import { type Near, nearestWithin } from '../rules/nearest.ts';
 import { runningOutlookDate } from '../rules/outlook.ts';
@@ -18,16 +18,14 @@ const NEAR = `WHERE forecast_date >= $2::DATE AND geohash4 BETWEEN $4 AND $5
   AND geohash4 IN (SELECT unnest($3::VARCHAR[])) ORDER BY day`;
 
 export const getHailOutlook = readEndpoint({
-  method: 'GET',
-  path: '/v1/hail/outlook',
+  route: 'GET /v1/hail/outlook',
   group: 'Hail detection',
   summary: 'Hail of the next seven days at a point',
   description:
     'The event is hail >= 25 mm within 40 km of the centre of a cell on one day, 12 to 12 UTC: its probability in percent on each of seven days, blended from the convective outlooks of the Storm Prediction Center and the forecast model, and from the climatology where neither speaks; for the cell whose centre is nearest, within radius_km. No hour of GET /v1/hail/forecast is likelier than its day here. The climatology is that of GET /v1/hail/risk, which is of hail within 10 km in a month, widened to 40 km and brought to one day. A day that is over is left out: an outlook that was not made anew keeps the numbers of its days and begins with a later one, and when all of its days are over nothing is covered. data_as_of tells how old it is. covered is false where no cell is near enough, and while no outlook was ever published: that is no statement that there is no hail.',
   scope: 'hail:read',
   query: z.object({
-    lat: latitudeQuery(),
-    lon: longitudeQuery(),
+    ...pointQuery,
     radius_km: radiusQuery({
       max: 200,
       default: 50,

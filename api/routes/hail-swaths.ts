@@ -36,8 +36,7 @@ const SwathsQuery = z
   .refine(isOneRegion, ONE_REGION);
 
 export const getHailSwaths = readEndpoint({
-  method: 'GET',
-  path: '/v1/hail/swaths',
+  route: 'GET /v1/hail/swaths',
   group: 'Hail detection',
   summary: 'Footprints of hail per size tier for a storm day',
   description:

@@ -13,8 +13,7 @@ import type { Services } from '../services.ts';
 import { messageBacklog } from '../webhooks/messages.ts';
 
 export const getHealth = readEndpoint({
-  method: 'GET',
-  path: '/v1/health',
+  route: 'GET /v1/health',
   group: 'Account',
   summary: 'How the service is',
   description:

@@ -42,8 +42,7 @@ const pollDescription = (what: string) =>
   `Free. While it is pending, everything that is not known yet is null. Of ${what} that is done, every call gives a new address of the file, which needs no key and is good for ${SIGNED_URL_SECONDS} seconds. ${what[0]?.toUpperCase()}${what.slice(1)} that failed says so in \`status\`, \`error\` and \`message\`; what it cost was refunded. So does one whose file was lost or damaged after it was made: \`message\` tells them apart.`;
 
 export const createReport = writeEndpoint({
-  method: 'POST',
-  path: '/v1/verify/report',
+  route: 'POST /v1/verify/report',
   group: 'Verification',
   summary: 'Have a report of a verification made',
   description: `A PDF of what POST /v1/verify answers: verdicts, a map of the detections, the reports from the ground, the method and the verification_hash, with all fonts embedded. reference, address and prepared_for are printed on it and change nothing else. It is made in the background, from at most ${VERIFICATION_DAYS_MAX} days, and kept ${REPORT_KEPT_DAYS} days; then file and report are deleted. A report that cannot be made is refunded.`,
@@ -62,8 +61,7 @@ export const createReport = writeEndpoint({
 });
 
 export const getReport = readEndpoint({
-  method: 'GET',
-  path: '/v1/verify/report/{reportId}',
+  route: 'GET /v1/verify/report/{reportId}',
   group: 'Verification',
   summary: 'How a report is, and where',
   description: pollDescription('a report'),
@@ -93,8 +91,7 @@ export const getReport = readEndpoint({
 });
 
 export const createExport = writeEndpoint({
-  method: 'POST',
-  path: '/v1/exports',
+  route: 'POST /v1/exports',
   group: 'Bulk export',
   summary: 'Have a file of many rows made',
   description: `Detections, swaths or reports of up to 31 storm dates as CSV, GeoJSON or Parquet, made in the background. At most ${EXPORT_ROW_CAPS.detections} detections or ${EXPORT_ROW_CAPS.reports} reports; where there are more, the latest are left out and \`truncated\` is true. A box is clipped to CONUS, and one that does not meet it gives an empty file; a range that ends tomorrow ends today (UTC), with the rows up to now. The poll tells the box and the dates that were used, and in \`data_as_of\` up to when the rows go: all of them are of the same state of the published data, also when scans come in meanwhile. Kept ${EXPORT_KEPT_DAYS} days; then file and export are deleted. An export that cannot be made is refunded.`,
@@ -117,8 +114,7 @@ export const createExport = writeEndpoint({
 });
 
 export const getExport = readEndpoint({
-  method: 'GET',
-  path: '/v1/exports/{jobId}',
+  route: 'GET /v1/exports/{jobId}',
   group: 'Bulk export',
   summary: 'How an export is, and where',
   description: pollDescription('an export'),

@@ -12,7 +12,7 @@ import {
 import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
 import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, monthOf, timestamp, utcDate } from '../../schemas/time.ts';
-import { booleanQuery, enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../http/decode.ts';
+import { booleanQuery, enumQuery, integerQuery, pointQuery } from '../http/decode.ts';
 import type { CollectionEdition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import { readTable } from '../queries/sql.ts';
@@ -22,16 +22,14 @@ import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 export const listOutlooks = readEndpoint({
-  method: 'GET',
-  path: '/v1/outlooks/spc',
+  route: 'GET /v1/outlooks/spc',
   group: 'Outlooks and warnings',
   summary: 'Convective outlook of a day at a point',
   description:
     "What the Storm Prediction Center's convective outlook of a day says of a point: category and probabilities within 25 miles, days 1 to 3 by hazard as far as the product has them (that of day 3 has one combined probability), days 4 to 8 as one combined probability. Nothing is derived. Day 1 is the one that runs, from the last 12 UTC on, as in GET /v1/hail/outlook. The product is that of the newest issue that covers the date, which may be one of the day before. Without any, because none was issued, it has not come, or no feed ever brought outlooks, the answer has null in all of outlook and in the three times. format=geojson answers a Feature whose geometry is the geohash cell of four characters that holds the point; the outlook is that of the point.",
   scope: 'outlooks:read',
   query: z.object({
-    lat: latitudeQuery(),
-    lon: longitudeQuery(),
+    ...pointQuery,
     day: integerQuery({ min: 1, max: 8, default: 1, description: 'Day of the outlook, 1 is today.' }),
     areas: booleanQuery(false, { description: 'true adds all areas of the product, to be drawn on a map.' }),
     format: enumQuery(['json', 'geojson'], 'json', { description: 'geojson answers a Feature.' }),

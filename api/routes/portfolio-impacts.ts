@@ -17,8 +17,7 @@ import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 import { pageQuery, pageStart } from './owned.ts';
 
 export const getPortfolioImpacts = readEndpoint({
-  method: 'GET',
-  path: '/v1/portfolio/impacts',
+  route: 'GET /v1/portfolio/impacts',
   group: 'Portfolio',
   summary: 'Check locations against a day of hail',
   description:

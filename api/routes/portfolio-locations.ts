@@ -25,13 +25,11 @@ import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { pageQuery, readPage } from './owned.ts';
 
-const PATH = '/v1/portfolio/locations';
 const READ = { group: 'Portfolio', scope: 'portfolio:read' } as const;
 const WRITE = { ...READ, scope: 'portfolio:write' } as const;
 
 export const createLocations = writeEndpoint({
-  method: 'POST',
-  path: PATH,
+  route: 'POST /v1/portfolio/locations',
   ...WRITE,
   summary: 'Upload locations',
   description: `Creates and updates up to ${UPLOAD_ROWS_MAX} point locations in CONUS. Rows are judged one by one: what is wrong with one rejects that row alone. The call costs the same however many rows are accepted.`,
@@ -48,8 +46,7 @@ export const createLocations = writeEndpoint({
 });
 
 export const listLocations = readEndpoint({
-  method: 'GET',
-  path: PATH,
+  route: 'GET /v1/portfolio/locations',
   ...READ,
   summary: 'List locations',
   description: 'Locations of the business by name (code points), then id, in pages.',
@@ -64,8 +61,7 @@ export const listLocations = readEndpoint({
 });
 
 export const deleteLocation = writeEndpoint({
-  method: 'DELETE',
-  path: PATH,
+  route: 'DELETE /v1/portfolio/locations',
   ...WRITE,
   summary: 'Delete locations',
   description: `Deletes up to ${DELETED_IDS_MAX} locations. The ids come in the body or, where a proxy drops the body of a DELETE, as repeated query parameters; not both. Ids without a location do not fail the call.`,

@@ -5,7 +5,7 @@ import { GET_STORM_EXAMPLE, LIST_STORMS_EXAMPLE, Storms, StormTrack } from '../.
 import { sizeCategory } from '../../schemas/size.ts';
 import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { dateQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
+import { dateQuery, enumQuery, pointQuery, radiusQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
 import { monthOfYear } from '../rules/detection-quality.ts';
@@ -18,16 +18,14 @@ import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../server/endpoint.
 const DETAIL = enumQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });
 
 export const listStorms = readEndpoint({
-  method: 'GET',
-  path: '/v1/storms',
+  route: 'GET /v1/storms',
   group: 'Storms',
   summary: 'Tracked storm cells around a point',
   description:
     'Storm cells that at least two scans saw and whose track goes on, as the newest scan that saw them shows them, nearest first. A storm leaves the list with the scan that ends or merges its track, however short ago that was; lookback_minutes is how long ago a track that goes on may have been seen, which counts when no scans arrive. A storm that the newest scan missed stays listed for a scan or two, with the older scan_time that saw it. Hail that no tracked storm accounts for, in its first scan or too small for a storm cell, is not listed: note says so where the list is empty, and GET /v1/hail/current lists it. GET /v1/storms/{track_id} answers for all of them. direction_deg is the direction towards which a storm moves; meteorologists often give the direction it comes from, which differs by 180.',
   scope: 'storms:read',
   query: z.object({
-    lat: latitudeQuery(),
-    lon: longitudeQuery(),
+    ...pointQuery,
     radius_km: radiusQuery({ max: 150, default: 50 }),
     detail: DETAIL,
   }),
@@ -76,8 +74,7 @@ function signalsOf(cell: (Products & { readonly shared: boolean }) | null, point
 }
 
 export const getStorm = readEndpoint({
-  method: 'GET',
-  path: '/v1/storms/{track_id}',
+  route: 'GET /v1/storms/{track_id}',
   group: 'Storms',
   summary: 'The life of a tracked storm cell',
   description:

@@ -25,8 +25,7 @@ type FrameRow = Pick<Frame, 'scan_id' | 'scan_time' | 'max_size_mm' | 'max_prob'
 const Storms = z.array(z.object({ lat: z.number(), lon: z.number(), mm: z.number() }));
 
 export const getScanTiles = readEndpoint({
-  method: 'GET',
-  path: '/v1/tiles/scan',
+  route: 'GET /v1/tiles/scan',
   group: 'Radar tiles',
   summary: 'Pictures of the scans of a day',
   description:
@@ -76,8 +75,7 @@ export const getScanTiles = readEndpoint({
 });
 
 export const getDailyTiles = readEndpoint({
-  method: 'GET',
-  path: '/v1/tiles/daily',
+  route: 'GET /v1/tiles/daily',
   group: 'Radar tiles',
   summary: 'Picture of a whole day',
   description:

@@ -10,8 +10,7 @@ import { readEndpoint } from '../server/endpoint.ts';
 const period = monthQuery({ description: 'Month, YYYY-MM; the current one when left out.' });
 
 export const getUsage = readEndpoint({
-  method: 'GET',
-  path: '/v1/usage',
+  route: 'GET /v1/usage',
   group: 'Account',
   summary: 'Credits used in a month',
   description:
@@ -51,8 +50,7 @@ export const getUsage = readEndpoint({
 const CSV = 'text/csv; charset=utf-8; header=present';
 
 export const exportUsage = readEndpoint({
-  method: 'GET',
-  path: '/v1/usage/export',
+  route: 'GET /v1/usage/export',
   group: 'Account',
   summary: 'Credits by operation as CSV',
   description:

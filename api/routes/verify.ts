@@ -19,8 +19,7 @@ const EXAMPLE_METHODOLOGY = methodologyOf('observed', {
 });
 
 export const createVerification = writeEndpoint({
-  method: 'POST',
-  path: '/v1/verify',
+  route: 'POST /v1/verify',
   group: 'Verification',
   summary: 'Verify hail at a point, day by day',
   description: `One event per storm date with any signal within 5 miles of the point: an echo of 5 mm or more, or a report from the ground. At most ${VERIFICATION_DAYS_MAX} days, both ends included. Equal inputs, data and methodology give equal verdicts and the same verification_hash. Nothing is stored.`,

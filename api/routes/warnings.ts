@@ -6,7 +6,7 @@ import { WARNINGS_EXAMPLE, type Warning, Warnings } from '../../schemas/resource
 import type { MesoscaleDiscussion, Watch } from '../../schemas/resources/watch.ts';
 import type { Watch as WatchRow } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
-import { booleanQuery, integerQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
+import { booleanQuery, integerQuery, pointQuery, radiusQuery } from '../http/decode.ts';
 import type { Edition } from '../published/catalog.ts';
 import { type PlacedWarning, warningsAround, watchesAround } from '../queries/warnings.ts';
 import { hasGeometry, polygonsOf } from '../rules/areas.ts';
@@ -18,16 +18,14 @@ import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 const LISTS = ['warnings', 'watches'] as const;
 
 export const listWarnings = readEndpoint({
-  method: 'GET',
-  path: '/v1/warnings',
+  route: 'GET /v1/warnings',
   group: 'Outlooks and warnings',
   summary: 'Warnings and watches around a point',
   description:
     'Severe Thunderstorm and Tornado Warnings of the National Weather Service, and watches and mesoscale discussions of the Storm Prediction Center, whose area holds the point or has its nearest edge within radius_km. With active=true what is in force now: nothing that has expired, was cancelled or was replaced. With active=false what was in force at some time of the last days times 24 hours, each warning once, as its last message has it. A watch without an outline is found by its bbox. A warning whose polygon is broken or absent has no known place: it is in no list and counts in unplaced_warnings. While a feed was never collected, its list lacks what it would have brought: data_as_of is null then, and note names the feed. Else data_as_of tells until when both lists are known to be complete; when a feed fails it stays behind.',
   scope: 'warnings:read',
   query: z.object({
-    lat: latitudeQuery(),
-    lon: longitudeQuery(),
+    ...pointQuery,
     radius_km: radiusQuery({ max: 200, default: 50 }),
     active: booleanQuery(true, { description: 'false answers the history.' }),
     days: integerQuery({ min: 1, max: 30, default: 1, description: 'Days of the history, used with active=false.' }),

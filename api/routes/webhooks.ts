@@ -54,16 +54,13 @@ import {
 import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
 import { found, pageQuery, readPage } from './owned.ts';
 
-const PATH = '/v1/webhooks';
-const ONE = `${PATH}/{id}`;
 const READ = { group: 'Webhooks', scope: 'webhooks:read' } as const;
 const WRITE = { ...READ, scope: 'webhooks:write' } as const;
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a webhook.' }) });
 
 export const createWebhook = writeEndpoint({
-  method: 'POST',
-  path: PATH,
+  route: 'POST /v1/webhooks',
   ...WRITE,
   summary: 'Make a webhook',
   description:
@@ -91,8 +88,7 @@ export const createWebhook = writeEndpoint({
 });
 
 export const listWebhooks = readEndpoint({
-  method: 'GET',
-  path: PATH,
+  route: 'GET /v1/webhooks',
   ...READ,
   summary: 'List webhooks',
   description: 'Every webhook of the business, oldest first.',
@@ -106,8 +102,7 @@ export const listWebhooks = readEndpoint({
 });
 
 export const getWebhook = readEndpoint({
-  method: 'GET',
-  path: ONE,
+  route: 'GET /v1/webhooks/{id}',
   ...READ,
   summary: 'One webhook',
   description: 'A webhook as the list shows it.',
@@ -119,8 +114,7 @@ export const getWebhook = readEndpoint({
 });
 
 export const updateWebhook = writeEndpoint({
-  method: 'PUT',
-  path: ONE,
+  route: 'PUT /v1/webhooks/{id}',
   ...WRITE,
   summary: 'Change a webhook',
   description:
@@ -146,8 +140,7 @@ export const updateWebhook = writeEndpoint({
 });
 
 export const deleteWebhook = writeEndpoint({
-  method: 'DELETE',
-  path: ONE,
+  route: 'DELETE /v1/webhooks/{id}',
   ...WRITE,
   summary: 'Delete a webhook',
   description: 'Deletes a webhook and its delivery history. What was still to be sent to it is not.',
@@ -162,8 +155,7 @@ export const deleteWebhook = writeEndpoint({
 });
 
 export const testWebhook = readEndpoint({
-  method: 'POST',
-  path: `${ONE}/test`,
+  route: 'POST /v1/webhooks/{id}/test',
   ...WRITE,
   summary: 'Send a test event',
   description:
@@ -189,8 +181,7 @@ export const testWebhook = readEndpoint({
 });
 
 export const listAttempts = readEndpoint({
-  method: 'GET',
-  path: `${ONE}/deliveries`,
+  route: 'GET /v1/webhooks/{id}/deliveries',
   ...READ,
   summary: 'Delivery history',
   description: 'The last 100 attempts, newest first, failures and notices of disabled webhooks among them; no tests.',
@@ -207,8 +198,7 @@ export const listAttempts = readEndpoint({
 });
 
 export const redeliver = writeEndpoint({
-  method: 'POST',
-  path: `${ONE}/deliveries/{deliveryId}/redeliver`,
+  route: 'POST /v1/webhooks/{id}/deliveries/{deliveryId}/redeliver',
   ...WRITE,
   summary: 'Send a delivery again',
   idempotent: true,

@@ -172,8 +172,14 @@ export type Endpoint = ReadEndpoint | WriteEndpoint;
 export interface Declared<Params, Query, Body, Reply> {
   readonly types?: { readonly params: Params; readonly query: Query; readonly body: Body; readonly reply: Reply };
 }
-/** What a declaration says: members with a default may be left out. */
-type Given<E, Defaults> = Omit<E, 'kind' | keyof Defaults> & Partial<Pick<E, keyof E & keyof Defaults>>;
+/** What a declaration says: method and path as the `route`, such as `GET /v1/usage`; members with a default may be left out. */
+type Given<E, Defaults> = Omit<E, 'kind' | 'method' | 'path' | keyof Defaults> &
+  Partial<Pick<E, keyof E & keyof Defaults>> & { readonly route: `${Endpoint['method']} /${string}` };
+
+function declared({ route, ...endpoint }: { readonly route: string }) {
+  const [method, path] = route.split(' ');
+  return { method, path, ...endpoint };
+}
 
 /** Declares an endpoint that reads; types of its input, plan and reply are inferred. `plan` stands before `answer`. */
 export function readEndpoint<
@@ -186,7 +192,7 @@ export function readEndpoint<
   endpoint: Given<ReadEndpoint<P, Q, B, R, Planned>, typeof READ_DEFAULTS>,
 ): ReadEndpoint & Declared<Typed<P>, Typed<Q>, Typed<B>, z.infer<R>> {
   const cacheable = endpoint.plan != null;
-  return { kind: 'read', ...READ_DEFAULTS, cacheable, ...endpoint } as unknown as ReadEndpoint;
+  return { kind: 'read', ...READ_DEFAULTS, cacheable, ...declared(endpoint) } as unknown as ReadEndpoint;
 }
 
 export function writeEndpoint<
@@ -198,7 +204,7 @@ export function writeEndpoint<
 >(
   endpoint: Given<WriteEndpoint<P, Q, B, R, Ready>, typeof WRITE_DEFAULTS>,
 ): WriteEndpoint & Declared<Typed<P>, Typed<Q>, Typed<B>, z.infer<R>> {
-  return { kind: 'write', ...WRITE_DEFAULTS, ...endpoint } as unknown as WriteEndpoint;
+  return { kind: 'write', ...WRITE_DEFAULTS, ...declared(endpoint) } as unknown as WriteEndpoint;
 }
 
 const DEFAULTS = {

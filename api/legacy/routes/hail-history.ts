@@ -40,7 +40,7 @@ type Question = z.infer<typeof Question>;
 export const earlierHailHistory = earlier(
   readEndpoint({
     ...takenOver(getHailHistory),
-    path: '/v1/hail/history',
+    route: 'GET /v1/hail/history',
     summary: 'Storm days with hail around a point',
     description:
       'The largest hail within 25 km of each storm date with a detection, 10 mm or more, of at most 365 days. The cost follows the span as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days.',

@@ -93,7 +93,7 @@ const RadarQuestion = z.object({
 export const earlierRadarCurrent = earlier(
   readEndpoint({
     ...takenOver(getScanTiles),
-    path: '/v1/radar/current',
+    route: 'GET /v1/radar/current',
     summary: 'Newest radar pictures at a point',
     description:
       'The nearest WSR-88D radar, and for each product the archive of the newest scan. The archives cover all radars, are public and never change: this call only tells where they are.',

@@ -21,7 +21,7 @@ const RECENT_DAYS = 730;
 export const earlierLocationRisk = earlier(
   readEndpoint({
     ...takenOver(getHailRisk),
-    path: '/v1/locations/{id}/risk',
+    route: 'GET /v1/locations/{id}/risk',
     summary: 'Risk of hail at a saved location',
     description:
       'Climatological risk of the place, as GET /v1/hail/risk tells it, whether its hail days became more or fewer, and the last of them. The location is one of the portfolio.',

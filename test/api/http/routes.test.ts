@@ -9,10 +9,9 @@ import { closeWithoutFailures, testWith } from '../../support/service/test-with.
 const test = testWith(() => startService({ endpoints: ENDPOINTS }), closeWithoutFailures);
 
 /** An endpoint that tells which it is, and its parameters. */
-function endpoint(method: Endpoint['method'], path: string): Endpoint {
+function endpoint(method: Endpoint['method'], path: `/${string}`): Endpoint {
   return readEndpoint({
-    method,
-    path,
+    route: `${method} ${path}`,
     group: 'Test',
     summary: path,
     description: '',

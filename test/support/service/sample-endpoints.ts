@@ -40,8 +40,7 @@ export function sampleEndpoints(): Samples {
 
   const point = readEndpoint({
     ...told,
-    method: 'GET',
-    path: '/v1/sample/point',
+    route: 'GET /v1/sample/point',
     summary: 'Costs 15, its tag made from the content without the age',
     scope: 'sample:read',
     query: z.object({
@@ -61,8 +60,7 @@ export function sampleEndpoints(): Samples {
   });
   const versioned = readEndpoint({
     ...told,
-    method: 'GET',
-    path: '/v1/sample/version',
+    route: 'GET /v1/sample/version',
     summary: 'Costs 10, its tag known before it is answered',
     scope: 'sample:read',
     query: z.object({ format: enumQuery(['json', 'text'], 'json') }),
@@ -78,8 +76,7 @@ export function sampleEndpoints(): Samples {
   });
   const named = readEndpoint({
     ...told,
-    method: 'GET',
-    path: '/v1/sample/items/{id}',
+    route: 'GET /v1/sample/items/{id}',
     summary: 'Free, found only by the name known',
     scope: 'sample:read',
     params: z.object({ id: z.string() }),
@@ -93,8 +90,7 @@ export function sampleEndpoints(): Samples {
   });
   const batch = readEndpoint({
     ...told,
-    method: 'POST',
-    path: '/v1/sample/batch',
+    route: 'POST /v1/sample/batch',
     summary: 'Costs 8 a place',
     scope: 'sample:read',
     body: z.object({
@@ -117,8 +113,7 @@ export function sampleEndpoints(): Samples {
   });
   const write = writeEndpoint({
     ...told,
-    method: 'POST',
-    path: '/v1/sample/locations',
+    route: 'POST /v1/sample/locations',
     summary: 'Costs 10, writes a row',
     scope: 'sample:write',
     idempotent: true,
@@ -150,8 +145,7 @@ export function sampleEndpoints(): Samples {
   });
   const remove = writeEndpoint({
     ...told,
-    method: 'DELETE',
-    path: '/v1/sample/items/{id}',
+    route: 'DELETE /v1/sample/items/{id}',
     summary: 'Ignores a body',
     scope: 'sample:write',
     params: z.object({ id: z.string() }),
@@ -161,8 +155,7 @@ export function sampleEndpoints(): Samples {
   });
   const featured = readEndpoint({
     ...told,
-    method: 'GET',
-    path: '/v1/sample/featured',
+    route: 'GET /v1/sample/featured',
     summary: 'Needs what no plan has',
     scope: 'sample:read',
     feature: 'time_travel',
@@ -172,8 +165,7 @@ export function sampleEndpoints(): Samples {
   });
   const lying = readEndpoint({
     ...told,
-    method: 'GET',
-    path: '/v1/sample/lying',
+    route: 'GET /v1/sample/lying',
     summary: 'Answers with what its schema does not have',
     scope: 'sample:read',
     reply: Nothing,
