@@ -19,9 +19,7 @@ export const STYLES = {
   place: style(12, 15),
   lead: style(13, 17, { bold: true }),
   heading: style(12, 17, { bold: true }),
-  subheading: style(9, 12.5, { bold: true, color: FAINT }),
   body: style(9, 12.5),
-  strong: style(9, 12.5, { bold: true }),
   /** Method, limits and the like, which few read and all may. */
   back: style(8.5, 10.8),
   small: style(7.5, 10.2, { color: FAINT }),
@@ -57,7 +55,7 @@ export function section(title: string, content: readonly Content[]): Content {
   return { stack: [...heading(title), ...content], unbreakable: true };
 }
 
-/** Word, colour and meaning of a verdict; the colour only repeats the word and the shape. */
+/** Word, colour and meaning of a verdict; the colour only repeats the word. */
 export const VERDICT_LOOKS: Readonly<Record<Verdict, { word: string; color: string; means: string }>> = {
   hit: {
     word: 'Hit',
@@ -75,18 +73,3 @@ export const VERDICT_LOOKS: Readonly<Record<Verdict, { word: string; color: stri
     means: 'A weak radar echo only, below the detection limit, and no report.',
   },
 };
-
-/** Shape and word of a verdict: disc, half disc, ring; `size` in points is that of the style. */
-export function verdictMark(verdict: Verdict, name: 'lead' | 'cell_strong', size: number): Content {
-  const { word, color } = VERDICT_LOOKS[verdict];
-  const fill = verdict === 'hit' ? color : 'none';
-  const half = verdict === 'marginal' ? `<path d="M8 2A6 6 0 0 0 8 14Z" fill="${color}"/>` : '';
-  const shape = `<svg width="16" height="16"><circle cx="8" cy="8" r="7" fill="${fill}" stroke="${color}" stroke-width="2"/>${half}</svg>`;
-  return {
-    columns: [
-      { svg: shape, width: 0.72 * size, margin: [0, 0.2 * size, 0, 0] },
-      { text: word, style: name, color, noWrap: true },
-    ],
-    columnGap: 0.5 * size,
-  };
-}

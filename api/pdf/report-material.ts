@@ -2,8 +2,28 @@ import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { BANDS_MI, VERDICTS, type Verification, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import type { GroundReport } from '../../schemas/tables/feeds.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
+import { localTimeAt } from '../rules/local-time.ts';
 import type { Span } from '../rules/radar-coverage.ts';
 import { bandAt, type Signs } from '../rules/verification.ts';
+
+/** Marks of data that are not all observed; null for observed data. */
+export const NOT_REAL = {
+  observed: null,
+  simulated: {
+    /** Before the first sentence, as the source of the radar data, and on every map. */
+    word: 'Simulated data',
+    /** On every page, above and below, and in the title of the file. */
+    band: 'SIMULATED DATA - NOT REAL WEATHER',
+    sources:
+      'The data are simulated by a computer program for tests and demonstrations. They are not real weather and prove nothing about this place.',
+  },
+  mixed: {
+    word: 'Partly simulated data',
+    band: 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER',
+    sources:
+      'Some storm dates hold MESH of NOAA MRMS (Multi-Radar Multi-Sensor), others data simulated by a computer program, which are not real weather. This document must not be used as evidence.',
+  },
+} as const satisfies Record<MixedProvenance, object | null>;
 
 /** Largest MESH of one pixel on one storm date with its time, and the distance to its rectangle. */
 export type ReportPixel = Pick<Signs['pixels'][number], 'row' | 'col' | 'max_mm' | 'max_time' | 'distance_m'>;
@@ -15,7 +35,7 @@ export type ReportedHail = Pick<
 >;
 
 export interface EventMaterial {
-  /** Pixels of 5 mm and more around the point, also those a little outside the radius. */
+  /** Pixels of 5 mm and more within the radius, and others read with them. */
   readonly pixels: readonly ReportPixel[];
   /** All reports within the radius, by distance. */
   readonly reports: readonly ReportedHail[];
@@ -73,12 +93,27 @@ const REPORTS_MAX = 1000;
 /** A point within this distance of a pixel lies on its edge: the rest of rounding, m. */
 const EDGE_M = 0.01;
 
-/**
- * The events of a document, ascending by date. Dates with hail on radar or on the ground get maps, strongest verdicts and largest
- * hail first. Lists of reports beyond the limits lose their farthest reports.
- */
-export function reportEvents(material: ReportMaterial) {
-  const { verification, events, radar_source, dates_without_reports, storm_day_start_hour } = material;
+/** The material of a document with what its parts share: its events by date, local time at the point, the mark of simulated data. */
+export function readReport(material: ReportMaterial) {
+  const { location, data_source } = material.verification;
+  return {
+    ...material,
+    events: readEvents(material),
+    local: localTimeAt(location),
+    not_real: data_source === null ? null : NOT_REAL[data_source],
+  };
+}
+export type Report = ReturnType<typeof readReport>;
+export type ReportEvent = Report['events'][number];
+
+/** Dates with hail get maps, strongest verdicts and largest hail first; lists of reports beyond the limits lose their farthest reports. */
+function readEvents({
+  verification,
+  events,
+  radar_source,
+  dates_without_reports,
+  storm_day_start_hour,
+}: ReportMaterial) {
   const { dates_without_data, dates_seen_in_part } = verification.radar_gaps;
   const mapped = mappedDates(verification.events);
   let left = REPORTS_MAX;
@@ -103,7 +138,6 @@ export function reportEvents(material: ReportMaterial) {
     };
   });
 }
-export type ReportEvent = ReturnType<typeof reportEvents>[number];
 
 /** When there was hail on a storm date: its detections, else its reports, else its largest echo. */
 export function hailTime(

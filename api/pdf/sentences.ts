@@ -1,5 +1,4 @@
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
-import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { addDays, daysBetween, MS_PER_MIN } from '../../schemas/time.ts';
@@ -10,9 +9,9 @@ import type { Span } from '../rules/radar-coverage.ts';
 import {
   byStrength,
   largestReport,
+  NOT_REAL,
+  type Report,
   type ReportEvent,
-  type ReportLabels,
-  type ReportMaterial,
   stormDateSpan,
 } from './report-material.ts';
 import { printable, visible } from './text.ts';
@@ -31,49 +30,21 @@ import {
   sizeName,
 } from './words.ts';
 
-/** Marks of data that are not all observed; null for observed data. */
-export const NOT_REAL = {
-  observed: null,
-  simulated: {
-    /** On every page, above and below, and in the title of the file. */
-    band: 'SIMULATED DATA - NOT REAL WEATHER',
-    map: 'SIMULATED',
-    /** Before the first sentence. */
-    lead: 'Simulated data',
-    sources:
-      'The data are simulated by a computer program for tests and demonstrations. They are not real weather and prove nothing about this place.',
-  },
-  mixed: {
-    band: 'PARTLY SIMULATED DATA - NOT ALL OF THIS IS REAL WEATHER',
-    map: 'PARTLY SIMULATED',
-    lead: 'Partly simulated data',
-    sources:
-      'Some storm dates hold MESH of NOAA MRMS (Multi-Radar Multi-Sensor), others data simulated by a computer program, which are not real weather. This document must not be used as evidence.',
-  },
-} as const satisfies Record<MixedProvenance, object | null>;
-export type NotRealMark = NonNullable<(typeof NOT_REAL)[MixedProvenance]>;
-
-/** Source of the radar data, in a line. */
-const SOURCE_WORDS: Readonly<Record<MixedProvenance, string>> = {
-  observed: 'NOAA MRMS radar (MESH), observed',
-  simulated: 'Simulated, not real weather',
-  mixed: 'NOAA MRMS radar (MESH) and simulated data: not all of this is real weather',
-};
-
 const WITHIN = `within ${VERIFICATION_RADIUS_MI} miles`;
 const ABSENCE_SENTENCE = 'Absence of evidence is not proof of absence.';
 /** Times that are printed of one kind of gap; the longest are printed. */
 const GAPS_PRINTED_MAX = 8;
-/** Longest printed text of a request, and of a note of a verdict, characters. */
+/** Longest printed text of a request, characters. */
 const LABEL_MAX = 800;
-export const NOTE_MAX = 400;
 
 /** The first sentence: local time, size and distance of the hail of the strongest verdict, or what silence means. */
-export function leadSentence(material: ReportMaterial, events: readonly ReportEvent[], local: LocalTime): string {
+export function leadSentence(report: Report): string {
+  const { events, local, not_real } = report;
   const [strongest] = events.toSorted((a, b) => byStrength(a.event, b.event));
-  if (strongest === undefined) return `${silence(material)}.`;
+  const mark = not_real === null ? '' : `${not_real.word}: `;
+  if (strongest === undefined) return `${mark}${silence(report)}.`;
   const { from_ms, to_ms } = strongest.time;
-  return `${local.words('long', from_ms, to_ms)}: ${hailInWords(strongest)}.`;
+  return `${mark}${local.words('long', from_ms, to_ms)}: ${hailInWords(strongest)}.`;
 }
 
 function hailInWords({ largest, overhead_mm, reports, has_radar }: ReportEvent): string {
@@ -98,7 +69,7 @@ function overLocation(largest_m: number, overhead_mm: number | null): string {
 }
 
 /** Meaning of a range without events. */
-function silence({ verification, radar_source }: ReportMaterial): string {
+function silence({ verification, radar_source }: Report): string {
   const { location, date_range, radar_gaps } = verification;
   const { dates_without_data, dates_seen_in_part, dates_with_unknown_scans } = radar_gaps;
   if (!isOnLattice(location)) return 'No radar data can exist for this location: nothing can be said';
@@ -111,30 +82,32 @@ function silence({ verification, radar_source }: ReportMaterial): string {
 }
 
 /** Sentences below the first: the largest hail on the ground, and what no signal and no report mean. */
-export function overviewSentences(
-  material: ReportMaterial,
-  events: readonly ReportEvent[],
-  local: LocalTime,
-): string[] {
-  const { detection_quality, date_range } = material.verification;
+export function overviewSentences(report: Report): string[] {
+  const { events, local } = report;
   const reported = largestReport(events.flatMap(({ reports }) => reports));
-  const is_collected = material.dates_without_reports.length < daysBetween(date_range.start, date_range.end);
-  const is_weak = ['limited', 'fair'].includes(detection_quality.detection_word);
   return [
-    reported !== null &&
-      `Largest hail reported on the ground: ${sizeInWords(reported.size_mm)}, ${awayInWords(reported.distance_m)}, on ${local.words('medium', reported.time)}.`,
-    reported === null && is_collected && `The collected feeds hold no report of hail on the ground ${WITHIN}.`,
-    events.length === 0 &&
-      `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
-    events.length === 0 &&
-      is_weak &&
-      `Radar detection at this place is ${detection_quality.detection_word}: silence of the radar means less here than elsewhere.`,
-  ].filter((sentence) => sentence !== false);
+    ...(reported === null
+      ? hasCollectedReports(report)
+        ? [`The collected feeds hold no report of hail on the ground ${WITHIN}.`]
+        : []
+      : [
+          `Largest hail reported on the ground: ${sizeInWords(reported.size_mm)}, ${awayInWords(reported.distance_m)}, on ${local.words('medium', reported.time)}.`,
+        ]),
+    ...(events.length > 0
+      ? []
+      : [
+          `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
+        ]),
+  ];
+}
+
+/** False when ground reports were collected for no storm date of the range. */
+function hasCollectedReports({ verification: { date_range }, dates_without_reports }: Report): boolean {
+  return dates_without_reports.length < daysBetween(date_range.start, date_range.end);
 }
 
 /** Kinds of gaps in the data, each with its times in local words and its storm dates; a gap says nothing about hail. */
-export function gapRows(material: ReportMaterial, local: LocalTime) {
-  const { verification, dates_without_reports, storm_day_start_hour } = material;
+export function gapRows({ verification, dates_without_reports, storm_day_start_hour, local }: Report) {
   const { dates_without_data, dates_seen_in_part, dates_with_unknown_scans } = verification.radar_gaps;
   const whole = (dates: readonly string[]) =>
     dates.map((date) => ({ date, spans: [stormDateSpan(date, storm_day_start_hour)] }));
@@ -188,21 +161,18 @@ function spansInWords(local: LocalTime, spans: readonly Span[]): string {
 /** Titled sentences on an event with hail: radar, ground reports, warnings, reason of the verdict. */
 export function eventSummary(
   row: ReportEvent,
-  { warnings }: ReportMaterial,
-  local: LocalTime,
-): { readonly title: string; readonly text: string }[] {
-  const { note } = row.event;
+  { warnings, local }: Report,
+): (readonly [title: string, text: string])[] {
   const held = warnings?.get(row.event.event_date) ?? [];
   const in_force = held.map(({ event, end_ms }) => `${event} until ${local.words('short', end_ms)}`).join('; ');
   return [
-    { title: 'Radar', text: radarSentence(row, local) },
-    { title: 'Ground reports', text: reportSentence(row) },
-    {
-      title: 'Warnings in force at the location',
-      text: warnings === null ? 'Warnings were not collected.' : `${in_force || 'None in the collected feed'}.`,
-    },
-    { title: 'Verdict', text: `${verdictReason(row)} Confidence ${row.event.ml_confidence.toFixed(3)} of 1.` },
-    ...(note === null ? [] : [{ title: 'Note', text: printable(note, NOTE_MAX) }]),
+    ['Radar', radarSentence(row, local)],
+    ['Ground reports', reportSentence(row)],
+    [
+      'Warnings in force at the location',
+      warnings === null ? 'Warnings were not collected.' : `${in_force || 'None in the collected feed'}.`,
+    ],
+    ['Verdict', `${verdictReason(row)} Confidence ${row.event.ml_confidence.toFixed(3)} of 1.`],
   ];
 }
 
@@ -255,12 +225,13 @@ export const LIMITS = [
 ] as const;
 
 /** Version of the method, distance bands and sources. */
-export function methodSentence({ verification, dates_without_reports }: ReportMaterial): string {
-  const { methodology, data_source, date_range } = verification;
-  const has_reports = dates_without_reports.length < daysBetween(date_range.start, date_range.end);
-  const observed = `Radar data: MESH of NOAA MRMS (Multi-Radar Multi-Sensor).${has_reports ? ' Ground reports: Storm Prediction Center, National Weather Service.' : ''}`;
-  const sources = data_source === null ? '' : ` ${NOT_REAL[data_source]?.sources ?? observed}`;
-  return `Method version ${methodology.version}: equal inputs give equal verdicts. Distance bands end at ${methodology.bands_mi.join(', ')} miles; a bound belongs to the nearer band.${sources}`;
+export function methodSentence(report: Report): string {
+  const { methodology, data_source } = report.verification;
+  const reports = hasCollectedReports(report)
+    ? ' Ground reports: Storm Prediction Center, National Weather Service.'
+    : '';
+  const observed = data_source === null ? '' : `Radar data: MESH of NOAA MRMS (Multi-Radar Multi-Sensor).${reports}`;
+  return `Method version ${methodology.version}: equal inputs give equal verdicts. Distance bands end at ${methodology.bands_mi.join(', ')} miles; a bound belongs to the nearer band. ${report.not_real?.sources ?? observed}`;
 }
 
 export function qualityInWords({ detection_quality, location }: Verification): string {
@@ -278,54 +249,51 @@ export function qualityInWords({ detection_quality, location }: Verification): s
   return `Detection here is ${detection_word} (index ${hdqi.toFixed(2)} of 1, from radar geometry; it is not a measured hit rate). ${near} ${beam} Resolution: ${resolution}. Freezing level on a day with hail in the month the range begins: ${heightInWords(freezing_level_m)} above sea level.`;
 }
 
-/** Texts of the request by label, as they are printed. */
-export function printedLabels({ prepared_for, reference, address }: ReportLabels): [string, string][] {
+/** Texts of the request: label, the text as the fonts can draw it, and as it is given where they cannot. */
+export function requestTexts({ labels: { prepared_for, reference, address } }: Report) {
   const given = { 'Prepared for': prepared_for, Reference: reference, Address: address };
-  return Object.entries(given).flatMap(([label, text]): [string, string][] =>
-    text === null ? [] : [[label, printable(text, LABEL_MAX)]],
-  );
+  return Object.entries(given).flatMap(([label, text]) => {
+    if (text === null) return [];
+    const shown = printable(text, LABEL_MAX);
+    return [{ label, shown, unprinted: shown === visible(text) ? null : visible(text) }];
+  });
 }
 
-/** Texts of the request that the fonts cannot draw as they are given, by the name of a property of the file. */
-export function unprintedLabels({ prepared_for, reference, address }: ReportLabels): Record<string, string> {
-  const given = { PreparedFor: prepared_for, Reference: reference, Address: address };
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([name, text]) =>
-      text === null || printable(text, LABEL_MAX) === visible(text) ? [] : [[name, visible(text)]],
-    ),
-  );
-}
-
-/** Note that the labels were not checked, and where their characters are that the fonts lack. */
-export function labelsNote(labels: ReportLabels): string {
-  const searched = labels.address === null ? '' : ' The coordinates above were searched.';
-  const lacking =
-    Object.keys(unprintedLabels(labels)).length === 0
-      ? ''
-      : ' Characters that the fonts of this document lack are printed as their Unicode numbers (U+...); the properties of the file hold the text as given.';
+/** Note that the texts of the request were not checked, and where the characters are that the fonts lack. */
+export function requestNote(report: Report): string {
+  const searched = report.labels.address === null ? '' : ' The coordinates above were searched.';
+  const lacking = requestTexts(report).every(({ unprinted }) => unprinted === null)
+    ? ''
+    : ' Characters that the fonts of this document lack are printed as their Unicode numbers (U+...); the properties of the file hold the text as given.';
   return `As given, not checked.${searched}${lacking}`;
 }
 
 /** Facts of the document by label: the period in local time and in storm dates, radius, data, origin. */
-export function reportFacts(material: ReportMaterial, local: LocalTime): [string, string][] {
-  const { generated_ms, verification, radar_source, storm_day_start_hour } = material;
-  const { date_range, data_as_of } = verification;
-  const { start, end } = date_range;
+export function reportFacts({ generated_ms, verification, radar_source, storm_day_start_hour, local }: Report) {
+  const { start, end } = verification.date_range;
   const { from_ms, to_ms } = stormDateSpan(start, storm_day_start_hour, end);
-  const dates = start === end ? start : `${start} to ${end}`;
+  const as_of = verification.data_as_of;
   return [
     ['Searched', local.words('medium', from_ms, to_ms)],
-    ['Storm dates', `${dates} (UTC, ${counted(daysBetween(start, end), 'day')})`],
+    [
+      'Storm dates',
+      `${start === end ? start : `${start} to ${end}`} (UTC, ${counted(daysBetween(start, end), 'day')})`,
+    ],
     ['Time zone', local.zone],
     ['Radius', `${VERIFICATION_RADIUS_MI} miles (${kilometres(VERIFICATION_RADIUS_MI * METRES_PER_MILE)})`],
-    ['Radar data', radar_source === null ? 'None published for these dates' : SOURCE_WORDS[radar_source]],
-    ['Data as of', data_as_of === null ? 'Not known: nothing is published' : instantInWords(Date.parse(data_as_of))],
+    [
+      'Radar data',
+      radar_source === null
+        ? 'None published for these dates'
+        : (NOT_REAL[radar_source]?.word ?? 'NOAA MRMS radar (MESH), observed'),
+    ],
+    ['Data as of', as_of === null ? 'Not known: nothing is published' : instantInWords(Date.parse(as_of))],
     ['Generated', instantInWords(generated_ms)],
-  ];
+  ] as const;
 }
 
-/** The storm dates in terms of local days: where the search ends, and which date goes on. */
-export function periodNote({ verification, storm_day_start_hour }: ReportMaterial, local: LocalTime): string {
+/** Where the search ends in local time, and which storm date goes on. */
+export function periodNote({ verification, storm_day_start_hour, local }: Report): string {
   const { end } = verification.date_range;
   const { to_ms } = stormDateSpan(end, storm_day_start_hour);
   return `Storm dates begin at ${String(storm_day_start_hour).padStart(2, '0')}:00 UTC. Hail from ${local.words('short', to_ms)} on is of storm date ${addDays(end, 1)}, which was not searched.`;

@@ -1,31 +1,22 @@
-import type { Content, ContentText, CustomTableLayout, TableCell } from 'pdfmake/interfaces.js';
-import type { Position } from '../../schemas/geo/position.ts';
+import type { Content, CustomTableLayout, TableCell } from 'pdfmake/interfaces.js';
 import { BANDS_MI } from '../../schemas/resources/verification.ts';
-import type { LocalTime } from '../rules/local-time.ts';
-import { INK, paragraph, RULE, TEXT_WIDTH, verdictMark } from './blocks.ts';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
+import { daysBetween } from '../../schemas/time.ts';
+import { heading, INK, paragraph, RULE, section, TEXT_WIDTH, VERDICT_LOOKS } from './blocks.ts';
 import { directionFrom } from './place.ts';
-import {
-  type EarlierHail,
-  largestIn,
-  largestReport,
-  type ReportEvent,
-  type ReportedHail,
-  type ReportMaterial,
-} from './report-material.ts';
+import { largestIn, largestReport, type Report, type ReportEvent, type ReportedHail } from './report-material.ts';
 import { gapRows } from './sentences.ts';
 import { printable } from './text.ts';
-import { counted, inches, kilometres, miles, millimetres, sizeInWords, sizeName, utcSpan } from './words.ts';
+import { counted, distanceInWords, inches, instantInWords, miles, millimetres, sizeInWords, utcSpan } from './words.ts';
 
 /** Marks a confidence that a note below the table explains. */
-export const CAPPED = '†';
-const FEEDS: Readonly<Record<ReportedHail['source'], string>> = {
-  spc: 'SPC list',
-  lsr: 'NWS report',
-};
-/** Longest place name that is shown, characters. */
+const CAPPED = '†';
+const FEEDS: Readonly<Record<ReportedHail['source'], string>> = { spc: 'SPC list', lsr: 'NWS report' };
+/** Longest printed name of a place, and note of a verdict, characters. */
 const PLACE_MAX = 80;
+const NOTE_MAX = 400;
 
-/** A column of a table; its width in points. */
+/** A column of a table; its width in points, which the last column does not need. */
 type Column<Row> = readonly [head: string, width: number, cell: (row: Row) => Content];
 
 /** Space between two columns, points. */
@@ -40,60 +31,88 @@ const LAYOUT: CustomTableLayout = {
   paddingBottom: () => 1.5,
 };
 
-/** A table whose rows stay whole, its head repeated on every page and never alone at the foot of one; the last column takes the rest. */
-function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Content {
+/** A table whose rows stay whole, its head repeated on every page and never alone at the foot of one; the first column is bold. */
+function tableOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Content {
+  const last = columns.length - 1;
+  const taken = columns.slice(0, last).reduce((sum, [, width]) => sum + width + GAP, 0);
   const heads = columns.map(([text]): TableCell => ({ text, style: 'column_head', verticalAlignment: 'bottom' }));
-  const taken = columns.slice(0, -1).reduce((sum, [, width]) => sum + width + GAP, 0);
+  const cellOf = (content: Content, k: number) =>
+    typeof content === 'string' ? { text: content, style: k === 0 ? 'cell_strong' : 'cell' } : content;
   return {
     table: {
       headerRows: 1,
       keepWithHeaderRows: Math.min(2, rows.length),
       dontBreakRows: true,
-      widths: columns.map(([, width], k) => (k === columns.length - 1 ? TEXT_WIDTH - taken : width)),
-      body: [heads, ...rows.map((row) => columns.map(([, , cell]) => cell(row)))],
+      widths: columns.map(([, width], k) => (k === last ? TEXT_WIDTH - taken : width)),
+      body: [heads, ...rows.map((row) => columns.map(([, , cell], k) => cellOf(cell(row), k)))],
     },
     layout: LAYOUT,
     margin: [0, 0, 0, 6],
   };
 }
 
-type CellStyle = 'cell' | 'cell_strong' | 'cell_faint';
-
-function cell(text: string, style: CellStyle = 'cell', noWrap = true): ContentText {
-  return { text, style, noWrap };
+/** Title of a table, which goes to the next page with it. */
+function tableTitle(text: string): Content {
+  return { stack: heading(text), unbreakable: true, headlineLevel: 1 };
 }
 
-function twoLines(first: Content, below: string): Content {
-  return { stack: [first, cell(below, 'cell_faint')] };
+function twoLines(first: string, below: string, style: 'cell' | 'cell_strong' = 'cell'): Content {
+  return {
+    stack: [
+      { text: first, style },
+      { text: below, style: 'cell_faint' },
+    ],
+  };
 }
 
-/** The verdict of each event, by local time. */
-export function verdictTable(events: readonly ReportEvent[], local: LocalTime): Content {
-  return tableOf<ReportEvent>(
-    [
-      ['Local time; storm date (UTC)', 118, (row) => timeCell(row, local)],
-      ['Verdict', 50, ({ event }) => verdictMark(event.verdict, 'cell_strong', 8)],
+/** The verdict of every storm date with a signal, and notes that explain the columns; empty without one. */
+export function verdicts({ events, local }: Report): Content[] {
+  if (events.length === 0) return [];
+  const noted = Map.groupBy(
+    events.filter(({ event }) => event.note !== null),
+    ({ event }) => event.note ?? '',
+  );
+  return [
+    tableTitle('Verdicts'),
+    tableOf<ReportEvent>(events, [
+      [
+        'Local time; storm date (UTC)',
+        126,
+        ({ event: { event_date }, time: { from_ms, to_ms } }) =>
+          twoLines(
+            local.words('medium', from_ms, to_ms).replace(/, (?=\d+:)/, ',\n'),
+            `${event_date}, ${utcSpan(event_date, from_ms, to_ms)}`,
+            'cell_strong',
+          ),
+      ],
+      [
+        'Verdict',
+        50,
+        ({ event: { verdict } }) => ({
+          text: VERDICT_LOOKS[verdict].word,
+          style: 'cell_strong',
+          color: VERDICT_LOOKS[verdict].color,
+        }),
+      ],
       [
         'At the location',
-        42,
+        44,
         (row) =>
-          row.largest === null
-            ? cell(`no radar ${row.has_radar ? 'signal' : 'data'}`)
-            : sizeCell(row.overhead_mm, row.largest.max_mm),
+          row.largest === null ? `no radar ${row.has_radar ? 'signal' : 'data'}` : sizeCell(row.overhead_mm, row),
       ],
       ...BANDS_MI.map(
         (outer, band): Column<ReportEvent> => [
           `${BANDS_MI[band - 1] ?? 0}–${outer} mi`,
-          38,
-          ({ largest, rings_mm }) => (largest === null ? '' : sizeCell(rings_mm[band] ?? null, largest.max_mm)),
+          40,
+          (row) => (row.largest === null ? '' : sizeCell(row.rings_mm[band] ?? null, row)),
         ],
       ),
       [
         'Confidence, detections',
-        48,
+        50,
         ({ event: { ml_confidence, note, n_detections } }) =>
           twoLines(
-            cell(`${ml_confidence.toFixed(3)}${note === null ? '' : ` ${CAPPED}`}`),
+            `${ml_confidence.toFixed(3)}${note === null ? '' : ` ${CAPPED}`}`,
             n_detections.toLocaleString('en-US'),
           ),
       ],
@@ -102,105 +121,107 @@ export function verdictTable(events: readonly ReportEvent[], local: LocalTime): 
         0,
         ({ event, reports, has_reports }) => {
           const largest = largestReport(reports);
-          return largest === null
-            ? cell(has_reports ? 'none' : 'not collected')
-            : twoLines(
-                cell(`${reports.length}: ${inches(largest.size_mm)}`),
-                event.ground_truth.corroborated ? 'corroborated' : 'not corroborated',
-              );
+          if (largest === null) return has_reports ? 'none' : 'not collected';
+          return twoLines(
+            `${reports.length}: ${inches(largest.size_mm)}`,
+            event.ground_truth.corroborated ? 'corroborated' : 'not corroborated',
+          );
         },
       ],
-    ],
-    events,
-  );
-}
-
-/** Local time of the hail of a storm date, above the date itself with the same time in UTC. */
-function timeCell({ event: { event_date }, time }: Pick<ReportEvent, 'event' | 'time'>, local: LocalTime): Content {
-  return twoLines(
-    cell(local.words('medium', time.from_ms, time.to_ms).replace(/, (?=\d+:)/, ',\n'), 'cell_strong', false),
-    `${event_date}, ${utcSpan(event_date, time.from_ms, time.to_ms)}`,
-  );
+    ]),
+    ...Array.from(noted, ([note, of]) =>
+      paragraph(
+        `${CAPPED} ${of.map(({ event }) => event.event_date).join(', ')}: ${printable(note, NOTE_MAX)}`,
+        'small',
+        2,
+      ),
+    ),
+    paragraph(
+      `Storm dates that are not listed have no signal in the published data. Sizes are the largest radar estimates (MESH) of the storm date, in bold the largest of all: at the location that of the pixel over it, which counts in the nearest ring, too; – is no signal of ${sizeInWords(CELL_GROW_MM)} or more. Confidence, from 0 to 1, is a judgement by fixed rules from size, distance, number of detections, reports and radar geometry; it is no measured frequency. Ground reports: their number and the largest size; corroborated where one of them fits a radar detection in size, place and time.`,
+      'small',
+    ),
+  ];
 }
 
 /** A radar size; the largest of a storm date is bold. */
-function sizeCell(size_mm: number | null, largest_mm: number): Content {
-  if (size_mm === null) return cell('–');
-  return twoLines(cell(inches(size_mm), size_mm === largest_mm ? 'cell_strong' : 'cell'), millimetres(size_mm));
+function sizeCell(size_mm: number | null, { largest }: ReportEvent): Content {
+  if (size_mm === null) return '–';
+  return twoLines(inches(size_mm), millimetres(size_mm), size_mm === largest?.max_mm ? 'cell_strong' : 'cell');
 }
 
 /** Times about which nothing can be said; empty where the data have no gaps. */
-export function gapTable(material: ReportMaterial, local: LocalTime): Content[] {
-  const rows = gapRows(material, local);
+export function gapTable(report: Report): Content[] {
+  const rows = gapRows(report);
   if (rows.length === 0) return [];
-  const columns: Column<(typeof rows)[number]>[] = [
-    ['Nothing can be said about', 126, ({ what }) => cell(what, 'cell_strong')],
-    ['Local time', 230, ({ times }) => cell(times, 'cell', false)],
-    ['Storm dates (UTC)', 0, ({ dates }) => cell(dates, 'cell_faint', false)],
+  return [
+    tableOf(rows, [
+      ['Nothing can be said about', 130, ({ what }) => what],
+      ['Local time', 230, ({ times }) => times],
+      ['Storm dates (UTC)', 0, ({ dates }) => ({ text: dates, style: 'cell_faint' })],
+    ]),
   ];
-  return [tableOf(columns, rows)];
 }
 
-/** Earlier hail at the place, a line for each storm date. */
-export function earlierTable({ days }: EarlierHail, local: LocalTime): Content {
+/** Hail at the place in the year before the range, a line for each storm date. */
+export function earlierHail({ earlier: { first, last, days, count, without_data }, local }: Report): Content {
   const rows = days.map(({ storm_date, pixels, reports }) => {
-    const { largest } = largestIn(pixels);
-    const reported = largestReport(reports);
-    return { storm_date, largest, reported, reports, time_ms: largest?.max_time ?? reported?.time ?? Number.NaN };
+    const [{ largest }, reported] = [largestIn(pixels), largestReport(reports)];
+    return { storm_date, largest, reported, count: reports.length, time_ms: largest?.max_time ?? reported?.time ?? 0 };
   });
-  return tableOf<(typeof rows)[number]>(
+  const found = count === 0 ? 'none has' : count === 1 ? 'one has' : `${count} have`;
+  const more = count > days.length ? `, and ${count - days.length} more are not listed` : '';
+  const unseen = without_data === 0 ? '' : ` No radar data are published for ${without_data} of them.`;
+  const range = `the ${daysBetween(first, last)} storm dates before the period searched (${first} to ${last})`;
+  const table = tableOf<(typeof rows)[number]>(rows, [
+    ['Local time', 150, ({ time_ms }) => local.words('medium', time_ms)],
+    ['Storm date (UTC)', 70, ({ storm_date }) => storm_date],
     [
-      ['Local time', 150, ({ time_ms }) => cell(local.words('medium', time_ms), 'cell_strong')],
-      ['Storm date (UTC)', 60, ({ storm_date }) => cell(storm_date, 'cell_faint')],
-      [
-        'Largest by radar',
-        140,
-        ({ largest }) =>
-          cell(
-            largest === null
-              ? 'no detection'
-              : `${sizeInWords(largest.max_mm)}, ${largest.distance_m === 0 ? 'over the location' : miles(largest.distance_m)}`,
-          ),
-      ],
-      [
-        'Ground reports, largest',
-        0,
-        ({ reported, reports }) =>
-          cell(reported === null ? 'none' : `${reports.length}: ${sizeInWords(reported.size_mm)}`),
-      ],
+      'Largest by radar',
+      140,
+      ({ largest }) =>
+        largest === null
+          ? 'no detection'
+          : `${sizeInWords(largest.max_mm)}, ${largest.distance_m === 0 ? 'over the location' : miles(largest.distance_m)}`,
     ],
-    rows,
-  );
+    [
+      'Ground reports, largest',
+      0,
+      (row) => (row.reported === null ? 'none' : `${row.count}: ${sizeInWords(row.reported.size_mm)}`),
+    ],
+  ]);
+  return section('Earlier hail', [
+    ...(rows.length === 0 ? [] : [table]),
+    paragraph(`Of ${range} ${found} a detection or a ground report within 5 miles${more}.${unseen}`, 'small'),
+  ]);
 }
 
-/** Ground reports of events by date and distance, nearest first, and the number of those that were cut. */
-export function reportList(location: Position, events: readonly ReportEvent[], local: LocalTime): Content[] {
-  const rows = events.flatMap(({ event, listed }) => listed.map((report) => ({ report, date: event.event_date })));
-  type Row = (typeof rows)[number];
+/** Ground reports by storm date and distance, nearest first, and the number of those that were cut; empty without any. */
+export function groundReports({ events, verification: { location }, local }: Report): Content[] {
+  const rows = events.flatMap(({ listed }) => listed);
   const cut = events.flatMap(({ listed, reports }) => reports.slice(listed.length));
   const largest_cut = largestReport(cut);
-  const column = (head: string, width: number, textOf: (row: Row) => string, style?: CellStyle): Column<Row> => [
-    head,
-    width,
-    (row) => cell(textOf(row), style),
-  ];
-  const columns: Column<Row>[] = [
-    column('Local time', 84, ({ report }) => local.words('short', report.time), 'cell_strong'),
-    column('UTC', 38, ({ report, date }) => utcSpan(date, report.time), 'cell_faint'),
-    column('Size', 27, ({ report }) => inches(report.size_mm), 'cell_strong'),
-    column('', 31, ({ report }) => millimetres(report.size_mm)),
-    column('', 40, ({ report }) => sizeName(report.size_mm)),
-    column('Distance', 34, ({ report }) => miles(report.distance_m)),
-    column('', 30, ({ report }) => kilometres(report.distance_m)),
-    column('', 42, ({ report }) => directionFrom(location, report)),
-    column('Source', 44, ({ report }) => FEEDS[report.source]),
-    ['Place as reported', 0, ({ report }) => cell(printable(report.place, PLACE_MAX), 'cell', false)],
-  ];
-  const far = `${counted(cut.length, 'report')} farther away ${cut.length === 1 ? 'is' : 'are'} not listed`;
+  if (rows.length === 0) return [];
   return [
-    ...(rows.length === 0 ? [] : [tableOf(columns, rows)]),
+    tableTitle('Ground reports'),
+    tableOf(rows, [
+      ['Local time', 88, ({ time }) => local.words('short', time)],
+      ['UTC', 84, ({ time }) => instantInWords(time)],
+      ['Size', 72, ({ size_mm }) => sizeInWords(size_mm)],
+      [
+        'Distance and direction',
+        120,
+        (report) => `${distanceInWords(report.distance_m)} ${directionFrom(location, report)}`,
+      ],
+      ['Source', 46, ({ source }) => FEEDS[source]],
+      ['Place as reported', 0, ({ place }) => printable(place, PLACE_MAX)],
+    ]),
     ...(largest_cut === null
       ? []
-      : [paragraph(`${far}; the largest of them: ${sizeInWords(largest_cut.size_mm)}.`, 'small')]),
+      : [
+          paragraph(
+            `${counted(cut.length, 'report')} farther away ${cut.length === 1 ? 'is' : 'are'} not listed; the largest of them: ${sizeInWords(largest_cut.size_mm)}.`,
+            'small',
+          ),
+        ]),
   ];
 }

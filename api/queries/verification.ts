@@ -51,8 +51,6 @@ export interface ReadVerification {
   readonly dates_without_reports: readonly string[];
 }
 
-/** Pixels are read up to this distance from the point: a map shows a little more than the radius. */
-const READ_RADIUS_KM = 10;
 /** Storm dates before the range in which a report lists earlier hail. */
 const DAYS_BEFORE = 365;
 
@@ -148,7 +146,7 @@ async function readSigns(
   asked: Position & { readonly first: string; readonly last: string; readonly min_size_mm: number },
 ): Promise<Signs<GroundReport>[]> {
   const [pixels, reports] = await Promise.all([
-    readPixelDays(engine, edition, { ...asked, radius_km: READ_RADIUS_KM }),
+    readPixelDays(engine, edition, { ...asked, radius_km: VERIFICATION_RADIUS_M / 1000 }),
     reportsAround(engine, edition.collection('reports'), asked, asked),
   ]);
   return signsAround(asked, pixels, reports);

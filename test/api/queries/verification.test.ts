@@ -231,7 +231,7 @@ test('an answer keeps its bytes when the dates are closed and joined a month lat
   t.deepEqual(await answers(CLOSED), running);
 });
 
-test('beside the answer come the pixels around the radius, every report in it with its distance, and dates without data', async (t) => {
+test('beside the answer come the pixels within the radius, every report in it with its distance, and dates without data', async (t) => {
   await onPublished(RUNNING, async (ask, { seen, reports }) => {
     const largest = seen.reduce((best, row) => (row.mm > best.mm ? row : best));
     const point = { lat: Math.round(largest.lat * 1e5) / 1e5, lon: Math.round(largest.lon * 1e5) / 1e5 };
@@ -244,7 +244,7 @@ test('beside the answer come the pixels around the radius, every report in it wi
     const event = events[verification.events.findIndex(({ event_date }) => event_date === largest.date)];
     const inside = new Map<string, number>();
     for (const { date, lat, lon, mm } of seen)
-      if (date === largest.date && toPixel(point, { lat, lon }) <= 10)
+      if (date === largest.date && toPixel(point, { lat, lon }) <= 5 * MILE_KM)
         inside.set(`${lat} ${lon}`, Math.max(mm, inside.get(`${lat} ${lon}`) ?? 0));
     const drawn = new Map(event?.pixels.map(({ row, col, max_mm }) => [`${rowLat(row)} ${colLon(col)}`, max_mm]));
     for (const [place, mm] of inside) t.is(drawn.get(place) ?? 0, mm, place);
