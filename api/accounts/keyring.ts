@@ -4,7 +4,7 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { param, prepare } from '../records/database.ts';
 import type { Database, VariantName } from '../records/schema.ts';
-import { type Tariff, tariffOf } from './plans.ts';
+import { tariffOf } from './plans.ts';
 
 /** How long a key is served from memory: a revocation is in force everywhere after that. */
 const KEY_MEMORY_MS = 1_000;
@@ -12,29 +12,9 @@ const KEY_MEMORY_MS = 1_000;
 const KEYS_REMEMBERED = 10_000;
 const NO_DIGEST = Buffer.alloc(32);
 
+type KnownKey = ReturnType<typeof knownKey>;
 /** A valid key and its business. */
-export interface Caller {
-  readonly business_id: string;
-  readonly key_id: string;
-  /** Keys of one rotation share this: their requests count in one window. */
-  readonly rate_bucket: string;
-  readonly kind: KeyKind;
-  readonly variant: VariantName;
-  readonly scopes: readonly string[];
-  readonly suspended: boolean;
-  /** Most credits a month with the keys of this rotation; null: none but the business's. */
-  readonly key_cap: number | null;
-  readonly plan: Tariff;
-}
-
-interface KnownKey {
-  readonly digest: Buffer;
-  readonly caller: Caller;
-  readonly expires_ms: number;
-  readonly revoked: boolean;
-  /** Monotonic, milliseconds. */
-  readonly looked_up_ms: number;
-}
+export type Caller = KnownKey['caller'];
 
 /** Looks keys up by their public id and compares digests in constant time; a key that does not exist costs the same comparison. */
 export function createKeyring(reader: Kysely<Database>) {
@@ -88,16 +68,17 @@ const KEY_OF_PUBLIC_ID = sql<KeyRow>`
     left join keys as rotation on rotation.id = keys.rate_bucket
   where keys.public_id = ${param('public_id')}`;
 
-function knownKey(row: KeyRow, looked_up_ms: number): KnownKey {
-  const caller: Caller = Object.freeze({
-    business_id: row.business_id,
-    key_id: row.key_id,
-    rate_bucket: row.rate_bucket,
-    kind: row.kind,
-    variant: row.variant,
+/** `looked_up_ms`: monotonic. */
+function knownKey(row: KeyRow, looked_up_ms: number) {
+  const { business_id, key_id, rate_bucket, kind, variant, key_cap } = row;
+  const caller = Object.freeze({
+    ...{ business_id, key_id, kind, variant },
+    /** Keys of one rotation share this: their requests count in one window. */
+    rate_bucket,
+    /** Most credits a month with the keys of this rotation; null: none but the business's. */
+    key_cap,
     scopes: Object.freeze(JSON.parse(row.scopes) as string[]),
     suspended: row.status === 'suspended',
-    key_cap: row.key_cap,
     plan: tariffOf(row),
   });
   return {

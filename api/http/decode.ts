@@ -86,47 +86,33 @@ export function dateQuery(options?: Documented): Parameter<string | null>;
 export function dateQuery(options: Documented & { readonly required?: true } = {}): Parameter<string | null> {
   const absent = options.required ? undefined : null;
   const schema = { type: 'string', format: 'date' };
-  return parameter<string | null>(options, 'a date YYYY-MM-DD', schema, absent, matching(isCalendarDate));
+  const read = (text: string) => (isCalendarDate(text) ? text : undefined);
+  return parameter<string | null>(options, 'a date YYYY-MM-DD', schema, absent, read);
 }
 
 /** Month `YYYY-MM`; absent: null. */
 export function monthQuery(options: Documented): Parameter<string | null> {
   const month = /^\d{4}-(0[1-9]|1[0-2])$/;
   const schema = { type: 'string', pattern: month.source };
-  return optional(options, 'a month YYYY-MM', schema, (text) => month.test(text));
+  return textThat(options, 'a month YYYY-MM', schema, (text) => month.test(text));
 }
 
 /** `true` or `false`, nothing else; absent: the default. */
-export function booleanQuery(absent = false, options: Documented = {}): Parameter<boolean> {
+export function booleanQuery(absent: boolean, options: Documented): Parameter<boolean> {
   const schema = { type: 'boolean', default: absent };
-  return parameter(
-    options,
-    'true or false',
-    schema,
-    absent,
-    (text) => text === 'true' || (text === 'false' ? false : undefined),
-  );
+  const read = (text: string) => [true, false].find((value) => text === String(value));
+  return parameter(options, 'true or false', schema, absent, read);
 }
 
-/** One of the words, exactly as written; absent: the default. */
-export function enumQuery<const Word extends string>(
+/** One of the words, exactly as written; absent: the default, or null. */
+export function enumQuery<const Word extends string, Absent extends Word | null>(
   words: readonly Word[],
-  absent: Word,
+  absent: Absent,
   options: Documented = {},
-): Parameter<Word> {
-  const schema = { type: 'string', enum: [...words], default: absent };
+): Parameter<Word | Absent> {
+  const schema = { type: 'string', enum: [...words], ...(absent !== null && { default: absent }) };
   const read = (text: string) => words.find((word) => word === text);
-  return parameter<Word>(options, `one of ${words.join(', ')}`, schema, absent, read);
-}
-
-/** One of the words, exactly as written; absent: null. */
-export function optionalWordQuery<const Word extends string>(
-  words: readonly Word[],
-  options: Documented = {},
-): Parameter<Word | null> {
-  const read = (text: string) => words.find((word) => word === text);
-  const schema = { type: 'string', enum: [...words] };
-  return parameter<Word | null>(options, `one of ${words.join(', ')}`, schema, null, read);
+  return parameter<Word | Absent>(options, `one of ${words.join(', ')}`, schema, absent, read);
 }
 
 /** Words between commas, each exactly as written; absent: all of them. */
@@ -146,7 +132,7 @@ export function wordsQuery<const Word extends string>(
 export function textQuery({ max, ...options }: Documented & { readonly max: number }): Parameter<string | null> {
   const schema = { type: 'string', minLength: 1, maxLength: max };
   const isShort = (text: string) => text !== '' && [...text].length <= max && !text.includes('\0');
-  return optional(options, `a text of 1 to ${max} characters`, schema, isShort);
+  return textThat(options, `a text of 1 to ${max} characters`, schema, isShort);
 }
 
 /** `minLon,minLat,maxLon,maxLat`, each minimum below its maximum; absent: null. Not clipped to any region. */
@@ -164,7 +150,7 @@ export function bboxQuery(): Parameter<Bbox | null> {
 export function stateQuery(): Parameter<string | null> {
   const description = 'Region as the USPS code of a state; not together with bbox.';
   const schema = { type: 'string', pattern: '^[A-Z]{2}$', example: 'OK' };
-  return optional({ description }, 'a two-letter USPS state code', schema, isStateCode);
+  return textThat({ description }, 'a two-letter USPS state code', schema, isStateCode);
 }
 
 /** Cursor of a page: an id or an operation name as `next_cursor` gave it; absent: null. The route checks that it is known. */
@@ -172,7 +158,7 @@ export function cursorQuery({
   description = 'next_cursor of the previous page.',
 }: Documented = {}): Parameter<string | null> {
   const isCursor = (text: string) => /^[A-Za-z0-9_.:-]{1,128}$/.test(text);
-  return optional({ description }, 'the next_cursor of an earlier page', { type: 'string' }, isCursor);
+  return textThat({ description }, 'the next_cursor of an earlier page', { type: 'string' }, isCursor);
 }
 
 /** Error for a cursor that names no item of the caller's business. */
@@ -228,16 +214,14 @@ function parameter<Out>(
 }
 
 /** A text that fits a test; absent: null. */
-function optional(
+function textThat(
   options: Documented,
   expected: string,
   schema: Readonly<Record<string, unknown>>,
   fits: (text: string) => boolean,
 ): Parameter<string | null> {
-  return parameter<string | null>(options, expected, schema, null, matching(fits));
+  return parameter<string | null>(options, expected, schema, null, (text) => (fits(text) ? text : undefined));
 }
-
-const matching = (fits: (text: string) => boolean) => (text: string) => (fits(text) ? text : undefined);
 
 function number<Out extends number | null = number>(
   kind: 'number' | 'whole number',

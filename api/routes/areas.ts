@@ -17,7 +17,7 @@ import {
   UPDATE_AREA_EXAMPLE,
 } from '../../schemas/resources/area.ts';
 import { AREAS, type Area, areaUse, changeArea, findArea, insertArea, removeArea } from '../alerts/areas.ts';
-import { optionalWordQuery, textQuery } from '../http/decode.ts';
+import { enumQuery, textQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { onThread } from '../published/thread.ts';
 import { type AreaShape, pointShape, submittedRing } from '../rules/area-geometry.ts';
@@ -64,7 +64,7 @@ export const listAreas = readEndpoint({
   summary: 'List areas',
   description: 'Areas of the business in pages, the last changed first, and what all of them take of the quotas.',
   query: z.object({
-    kind: optionalWordQuery(AREA_KINDS, { description: 'Areas of this kind only.' }),
+    kind: enumQuery(AREA_KINDS, null, { description: 'Areas of this kind only.' }),
     group_id: textQuery({ max: AREA_LIMITS.group_id, description: 'Areas of this group only.' }),
     ...pageQuery('Areas', 50, 200),
   }),

@@ -20,24 +20,11 @@ export const getCoverage = readEndpoint({
   reads_dates: false,
   plan: ({ now_ms, services: { terrain } }) => {
     const [month, model] = [monthOfYear(now_ms), terrain.model()];
-    return {
-      dates: [],
-      month,
-      model,
-      version: `month ${month} terrain ${model?.version}`,
-    };
+    return { dates: [], month, model, version: `month ${month} terrain ${model?.version}` };
   },
   answer: async ({ query: { lat, lon }, plan: { month, model } }) => {
     const { covered, block } = qualityAt({ lat, lon }, month, model);
-    const location = roundedPosition({ lat, lon });
-    return {
-      body: {
-        location,
-        covered,
-        month,
-        detection_quality: block,
-        note: qualityNote(model, block.beam_height_m !== null, isOnLattice({ lat, lon })),
-      },
-    };
+    const note = qualityNote(model, block.beam_height_m !== null, isOnLattice({ lat, lon }));
+    return { body: { location: roundedPosition({ lat, lon }), covered, month, detection_quality: block, note } };
   },
 });

@@ -21,7 +21,6 @@ import {
   longitudeQuery,
   monthQuery,
   numberQuery,
-  optionalWordQuery,
   type Parameter,
   repeatedQuery,
   shown,
@@ -487,7 +486,7 @@ const CASES: Readonly<Record<string, Case>> = {
     refused: ['2026-13', '2026-00', '2026-1', '2026-01-01'],
   },
   'true or false': {
-    parameter: booleanQuery(),
+    parameter: booleanQuery(false, {}),
     absent: false,
     taken: { true: true, false: false },
     refused: ['1', 'yes', 'TRUE', ''],
@@ -499,7 +498,7 @@ const CASES: Readonly<Record<string, Case>> = {
     refused: ['Advanced'],
   },
   'one of polygon, point': {
-    parameter: optionalWordQuery(['polygon', 'point']),
+    parameter: enumQuery(['polygon', 'point'], null),
     absent: null,
     taken: { point: 'point' },
     refused: ['', 'Point', 'circle'],
