@@ -81,7 +81,7 @@ async function warningsOf(
     const { found } = await warningsAround(jobEngine, collection, asked);
     held.set(
       event.event_date,
-      found.map(({ warning, end_ms }) => ({ event: warning.event, end_ms })),
+      found.map(({ warning: { event, data_source }, end_ms }) => ({ event, end_ms, data_source })),
     );
   }
   return held;

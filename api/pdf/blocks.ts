@@ -21,7 +21,7 @@ export const STYLES = {
   heading: style(12, 17, { bold: true }),
   body: style(9, 12.5),
   /** Method, limits and the like, which few read and all may. */
-  back: style(8.5, 10.8),
+  back: style(8.2, 10.3),
   small: style(7.5, 10.2, { color: FAINT }),
   cell: style(8, 10.5),
   cell_strong: style(8, 10.5, { bold: true }),
@@ -47,7 +47,7 @@ export function rule(lineWidth: number, above: number, below: number, lineColor:
 
 /** Title of a section below a rule, also a bookmark. */
 export function heading(text: string): Content[] {
-  return [rule(0.8, 9, 5), { text, style: 'heading', outline: true, margin: [0, 0, 0, 2] }];
+  return [rule(0.8, 7, 4), { text, style: 'heading', outline: true, margin: [0, 0, 0, 2] }];
 }
 
 /** A section that stays on one page. */

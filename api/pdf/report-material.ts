@@ -1,4 +1,4 @@
-import type { MixedProvenance } from '../../schemas/provenance.ts';
+import type { MixedProvenance, Provenance } from '../../schemas/provenance.ts';
 import { BANDS_MI, VERDICTS, type Verification, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import type { GroundReport } from '../../schemas/tables/feeds.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
@@ -45,6 +45,7 @@ export interface EventMaterial {
 export interface HeldWarning {
   readonly event: string;
   readonly end_ms: number;
+  readonly data_source: Provenance;
 }
 
 /** Storm dates with a detection or a report within the radius, newest first, in the year before the range. */
@@ -56,20 +57,15 @@ export interface EarlierHail {
   readonly count: number;
   /** Number of storm dates of that year without radar data. */
   readonly without_data: number;
-}
-
-/** Texts of the request that are printed on the document, unchecked and not part of the finding; null where absent. */
-export interface ReportLabels {
-  readonly prepared_for: string | null;
-  readonly reference: string | null;
-  readonly address: string | null;
+  readonly data_source: MixedProvenance | null;
 }
 
 export interface ReportMaterial {
   readonly report_id: string;
   /** Epoch milliseconds; the only difference between two documents of the same verification. */
   readonly generated_ms: number;
-  readonly labels: ReportLabels;
+  /** Texts of the request that are printed, unchecked and not part of the finding; null where absent. */
+  readonly labels: Readonly<Record<'prepared_for' | 'reference' | 'address', string | null>>;
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
@@ -95,12 +91,16 @@ const EDGE_M = 0.01;
 
 /** The material of a document with what its parts share: its events by date, local time at the point, the mark of simulated data. */
 export function readReport(material: ReportMaterial) {
-  const { location, data_source } = material.verification;
+  const { verification, earlier, warnings } = material;
+  const { data_source } = verification;
+  const context = [earlier.data_source, ...[...(warnings?.values() ?? [])].flat().map((held) => held.data_source)];
+  const context_mark = context.every((source) => source === null || source === 'observed') ? null : NOT_REAL.mixed;
   return {
     ...material,
     events: readEvents(material),
-    local: localTimeAt(location),
-    not_real: data_source === null ? null : NOT_REAL[data_source],
+    local: localTimeAt(verification.location),
+    /** Earlier hail and warnings of a simulator mark a document whose finding is observed, too. */
+    not_real: (data_source === null ? null : NOT_REAL[data_source]) ?? context_mark,
   };
 }
 export type Report = ReturnType<typeof readReport>;
@@ -184,10 +184,7 @@ export function byStrength(a: VerificationEvent, b: VerificationEvent): number {
 
 /** The largest of some reports, the nearest of equals; null without any. */
 export function largestReport(reports: readonly ReportedHail[]): ReportedHail | null {
-  return reports.reduce<ReportedHail | null>(
-    (best, one) => (best === null || one.size_mm > best.size_mm ? one : best),
-    null,
-  );
+  return reports.toSorted((a, b) => b.size_mm - a.size_mm || a.distance_m - b.distance_m)[0] ?? null;
 }
 
 /** Hail of a storm date within the radius, by radar; null where there is none. */

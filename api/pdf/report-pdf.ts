@@ -1,6 +1,7 @@
 import pdfmake from 'pdfmake';
 import type { Content, DynamicContent, TDocumentDefinitions } from 'pdfmake/interfaces.js';
 import { VERDICTS } from '../../schemas/resources/verification.ts';
+import { VERDICT_RULES } from '../rules/verification.ts';
 import { heading, INK, paragraph, rule, STYLES, section, TEXT_WIDTH, VERDICT_LOOKS, WARNING } from './blocks.ts';
 import { eventMap, legend, MAP_SIDE } from './event-map.ts';
 import { placeInWords } from './place.ts';
@@ -18,7 +19,7 @@ import {
   requestTexts,
 } from './sentences.ts';
 import { earlierHail, gapTable, groundReports, verdicts } from './tables.ts';
-import { FONT_FILES, printable } from './text.ts';
+import { FONT_FILES } from './text.ts';
 import { coordinates, counted } from './words.ts';
 
 const DOCUMENT_NAME = 'Date-of-loss hail verification';
@@ -28,8 +29,6 @@ const BAND_HEIGHT = 22;
 /** Characters of the hash at the foot of a page: `sha256:` and twelve digits. */
 const HASH_PREFIX = 19;
 const LABEL_WIDTH = 66;
-/** Longest description of the method that is printed, characters. */
-const DESCRIPTION_MAX = 3000;
 const MAPS =
   'A rectangle is one radar pixel of 0.01 degree within the radius, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark, below that it is a weak echo or small hail. North is up, the cross is the location, and a dot is a ground report.';
 
@@ -44,7 +43,7 @@ pdfmake.setLocalAccessPolicy((path) => files.has(path));
  */
 export async function reportPdf(material: ReportMaterial, { compress = true } = {}): Promise<Buffer> {
   const report = readReport(material);
-  const { location, date_range, methodology, verification_hash } = report.verification;
+  const { location, date_range, verification_hash } = report.verification;
   const definition: TDocumentDefinitions = {
     content: [
       ...titleBlock(report),
@@ -57,10 +56,7 @@ export async function reportPdf(material: ReportMaterial, { compress = true } = 
       section('How well radar sees this place', [paragraph(qualityInWords(report.verification), 'back')]),
       ...maps(report),
       ...groundReports(report),
-      section('Method', [
-        paragraph(printable(methodology.description, DESCRIPTION_MAX), 'back', 4),
-        paragraph(methodSentence(report), 'back', 4),
-      ]),
+      section('Method', [paragraph(VERDICT_RULES, 'back', 4), paragraph(methodSentence(report), 'back', 4)]),
       // One block keeps the hash from standing alone on the last page.
       {
         stack: [
@@ -238,7 +234,7 @@ function hash(verification_hash: string): Content[] {
     ...heading('Verification hash'),
     { text: verification_hash, style: 'code', margin: [0, 0, 0, 4] },
     paragraph(
-      'SHA-256 of location, date range, all events and version of the method as canonical JSON (RFC 8785). The report checked online has the same; or ask POST /v1/verify the same question, compare its verification_hash, and make the digest of the saved answer with the line below. A later answer may differ where data came or changed: compare "Data as of" on the first page.',
+      'SHA-256 of location, date range, all events and version of the method as canonical JSON (RFC 8785). To check it, compare the answer of "Check online" on the first page, or ask POST /v1/verify the same question and make the digest of the saved answer with the line below. A later answer may differ where data came or changed: compare "Data as of".',
       'back',
       4,
     ),

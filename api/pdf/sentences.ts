@@ -1,7 +1,8 @@
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
+import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
 import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
-import { addDays, daysBetween, MS_PER_MIN } from '../../schemas/time.ts';
+import { addDays, daysBetween, MS_PER_MIN, stormDate } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { OFF_LATTICE } from '../rules/detection-quality.ts';
 import type { LocalTime } from '../rules/local-time.ts';
@@ -18,7 +19,6 @@ import { printable, visible } from './text.ts';
 import {
   awayInWords,
   counted,
-  datesInWords,
   distanceInWords,
   heightInWords,
   inches,
@@ -85,19 +85,19 @@ function silence({ verification, radar_source }: Report): string {
 export function overviewSentences(report: Report): string[] {
   const { events, local } = report;
   const reported = largestReport(events.flatMap(({ reports }) => reports));
-  return [
-    ...(reported === null
-      ? hasCollectedReports(report)
-        ? [`The collected feeds hold no report of hail on the ground ${WITHIN}.`]
-        : []
+  const silent = hasCollectedReports(report)
+    ? [`The collected feeds hold no report of hail on the ground ${WITHIN}.`]
+    : [];
+  const on_ground =
+    reported === null
+      ? silent
       : [
           `Largest hail reported on the ground: ${sizeInWords(reported.size_mm)}, ${awayInWords(reported.distance_m)}, on ${local.words('medium', reported.time)}.`,
-        ]),
-    ...(events.length > 0
-      ? []
-      : [
-          `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
-        ]),
+        ];
+  if (events.length > 0) return on_ground;
+  return [
+    ...on_ground,
+    `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
   ];
 }
 
@@ -108,54 +108,58 @@ function hasCollectedReports({ verification: { date_range }, dates_without_repor
 
 /** Kinds of gaps in the data, each with its times in local words and its storm dates; a gap says nothing about hail. */
 export function gapRows({ verification, dates_without_reports, storm_day_start_hour, local }: Report) {
-  const { dates_without_data, dates_seen_in_part, dates_with_unknown_scans } = verification.radar_gaps;
-  const whole = (dates: readonly string[]) =>
-    dates.map((date) => ({ date, spans: [stormDateSpan(date, storm_day_start_hour)] }));
-  const seen_in_part = dates_seen_in_part.map(({ date, gaps, until }) => {
-    const { to_ms } = stormDateSpan(date, storm_day_start_hour);
-    return { date, spans: [...gaps.map(spanOf), ...(until === null ? [] : [{ from_ms: Date.parse(until), to_ms }])] };
-  });
-  const collected_in_part = verification.report_gaps.dates_collected_in_part.map(({ date, gaps }) => ({
-    date,
-    spans: gaps.map(spanOf),
-  }));
-  const rows = [
-    { what: 'Radar: no data published', days: whole(dates_without_data) },
-    { what: 'Radar: no scan of the location', days: seen_in_part },
-    { what: 'Radar: times of scans not known', days: whole(dates_with_unknown_scans) },
-    { what: 'Ground reports: not collected', days: [...whole(dates_without_reports), ...collected_in_part] },
-  ];
-  return rows
-    .filter(({ days }) => days.length > 0)
-    .map(({ what, days }) => ({
-      what,
-      times: spansInWords(
-        local,
-        days.flatMap(({ spans }) => spans),
-      ),
-      dates: datesInWords(days.map(({ date }) => date).sort()),
+  const { radar_gaps, report_gaps } = verification;
+  const spanOf = (date: string) => stormDateSpan(date, storm_day_start_hour);
+  const whole = (dates: readonly string[]) => dates.map((date) => ({ date, spans: [spanOf(date)] }));
+  const inPart = (days: readonly (Pick<DateSeenInPart, 'date' | 'gaps'> & { readonly until?: string | null })[]) =>
+    days.map(({ date, gaps, until = null }) => ({
+      date,
+      spans: [
+        ...gaps.map(({ from, to }) => ({ from_ms: Date.parse(from), to_ms: Date.parse(to) })),
+        ...(until === null ? [] : [{ from_ms: Date.parse(until), to_ms: spanOf(date).to_ms }]),
+      ],
     }));
+  const uncollected = [...whole(dates_without_reports), ...inPart(report_gaps.dates_collected_in_part)];
+  const kinds = [
+    ['Radar: no data published', whole(radar_gaps.dates_without_data)],
+    ['Radar: no scan of the location', inPart(radar_gaps.dates_seen_in_part)],
+    ['Radar: times of scans not known', whole(radar_gaps.dates_with_unknown_scans)],
+    ['Ground reports: not collected', uncollected],
+  ] as const;
+  return kinds
+    .filter(([, days]) => days.length > 0)
+    .map(([what, days]) => {
+      const runs = joined(days.map(({ date }) => spanOf(date)));
+      const dateAt = (time_ms: number) => stormDate(time_ms, storm_day_start_hour);
+      return {
+        what,
+        times: spansInWords(local, joined(days.flatMap(({ spans }) => spans))),
+        dates: runs
+          .map(({ from_ms, to_ms }) => [...new Set([dateAt(from_ms), dateAt(to_ms - 1)])].join(' to '))
+          .join(', '),
+      };
+    });
 }
 
-function spanOf({ from, to }: { readonly from: string; readonly to: string }): Span {
-  return { from_ms: Date.parse(from), to_ms: Date.parse(to) };
-}
-
-/** The longest of some spans in local time; those that touch are one. */
-function spansInWords(local: LocalTime, spans: readonly Span[]): string {
-  const joined: { from_ms: number; to_ms: number }[] = [];
+/** Spans in order of time; those that touch are one. */
+function joined(spans: readonly Span[]): Span[] {
+  const runs: Span[] = [];
   for (const span of spans.toSorted((a, b) => a.from_ms - b.from_ms)) {
-    const last = joined.at(-1);
-    if (last !== undefined && span.from_ms <= last.to_ms) last.to_ms = Math.max(last.to_ms, span.to_ms);
-    else joined.push({ ...span });
+    const last = runs.at(-1);
+    if (last === undefined || span.from_ms > last.to_ms) runs.push(span);
+    else runs[runs.length - 1] = { from_ms: last.from_ms, to_ms: Math.max(last.to_ms, span.to_ms) };
   }
-  const printed = joined
+  return runs;
+}
+
+/** The longest of some spans in local time. */
+function spansInWords(local: LocalTime, spans: readonly Span[]): string {
+  const longest = spans
     .filter(({ from_ms, to_ms }) => to_ms - from_ms >= MS_PER_MIN)
     .sort((a, b) => b.to_ms - b.from_ms - (a.to_ms - a.from_ms))
-    .slice(0, GAPS_PRINTED_MAX)
-    .sort((a, b) => a.from_ms - b.from_ms)
-    .map(({ from_ms, to_ms }) => local.words('short', from_ms, to_ms));
-  return `${printed.join('; ')}${printed.length < joined.length ? '; and shorter times' : ''}`;
+    .slice(0, GAPS_PRINTED_MAX);
+  const printed = joined(longest).map(({ from_ms, to_ms }) => local.words('short', from_ms, to_ms));
+  return `${printed.join('; ')}${longest.length < spans.length ? '; and shorter times' : ''}`;
 }
 
 /** Titled sentences on an event with hail: radar, ground reports, warnings, reason of the verdict. */
@@ -181,7 +185,8 @@ function radarSentence(row: ReportEvent, local: LocalTime): string {
   if (!has_radar) return 'No radar data of this storm date are published: whether radar saw hail is not known.';
   if (largest === null && seen_share === 0)
     return 'No scan of this storm date saw the location: whether radar would have shown hail is not known.';
-  const seen = seen_share === null ? '' : ` Radar saw ${shareInWords(seen_share)} of this storm date.`;
+  const seen =
+    seen_share === null || seen_share === 1 ? '' : ` Radar saw ${shareInWords(seen_share)} of this storm date.`;
   if (largest === null) return `No signal of ${sizeInWords(CELL_GROW_MM)} or more ${WITHIN}.${seen}`;
   const { max_mm, distance_m, max_time } = largest;
   const over = overhead_mm === null ? `no signal of ${sizeInWords(CELL_GROW_MM)} or more` : sizeInWords(overhead_mm);

@@ -1,5 +1,5 @@
 import { sizeCategory } from '../../schemas/size.ts';
-import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
+import { timestamp, utcDate } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
 
 /** `1.63 in`. The space does not break, as between all figures and units. */
@@ -70,17 +70,6 @@ export function counted(count: number, what: string): string {
 /** `12,345`. */
 export function thousands(value: number): string {
   return Math.round(value).toLocaleString('en-US');
-}
-
-/** Ascending dates as runs: `2026-05-01, 2026-05-03 to 2026-05-05`. */
-export function datesInWords(dates: readonly string[]): string {
-  const runs: { first: string; last: string }[] = [];
-  for (const date of dates) {
-    const run = runs.at(-1);
-    if (run !== undefined && addDays(run.last, 1) === date) run.last = date;
-    else runs.push({ first: date, last: date });
-  }
-  return runs.map(({ first, last }) => (first === last ? first : `${first} to ${last}`)).join(', ');
 }
 
 /** `92.4 %` of a share of 0..1. */

@@ -83,14 +83,10 @@ export async function readVerification(
       times: times.get(signs.storm_date) ?? null,
     }),
   );
-  const used = found.flatMap((signs) => signs.reports);
   const radar_source = edition.provenanceOf(edition.datesBetween(date_start, date_end));
-  const data_source = combineProvenances([
-    ...(radar_source === null ? [] : [radar_source]),
-    ...used.map((report) => report.data_source),
-  ]);
+  const data_source = sourceOf(radar_source, found);
   const dates_without_data = datesWithoutData(edition, date_start, date_end);
-  const reported = new Set(used.map(({ storm_date }) => storm_date));
+  const reported = new Set(found.flatMap(({ storm_date, reports }) => (reports.length > 0 ? [storm_date] : [])));
   const dates_without_reports = report_gaps.dates_without_reports.filter((date) => !reported.has(date));
   const judged = {
     location: point,
@@ -131,12 +127,20 @@ export async function earlierHail(
 ): Promise<EarlierHail> {
   const span = { first: addDays(date_start, -DAYS_BEFORE), last: addDays(date_start, -1) };
   const found = await readSigns(engine, edition, { lat, lon, ...span, min_size_mm: DETECTION_MIN_MM });
+  const listed = found.toReversed().slice(0, EARLIER_MAX);
   return {
     ...span,
-    days: found.toReversed().slice(0, EARLIER_MAX),
+    days: listed,
     count: found.length,
     without_data: datesWithoutData(edition, span.first, span.last).length,
+    data_source: sourceOf(edition.provenanceOf(listed.map(({ storm_date }) => storm_date)), listed),
   };
+}
+
+/** Provenance of radar data and of the reports among some signs; null without either. */
+function sourceOf(radar: MixedProvenance | null, found: readonly Signs<GroundReport>[]): MixedProvenance | null {
+  const reports = found.flatMap((signs) => signs.reports.map(({ data_source }) => data_source));
+  return combineProvenances([...(radar === null ? [] : [radar]), ...reports]);
 }
 
 /** Storm dates of a span with signs within the radius, radar from a size on, ascending. */

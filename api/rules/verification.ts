@@ -241,7 +241,8 @@ export function verificationHash({
   return `sha256:${createHash('sha256').update(content).digest('hex')}`;
 }
 
-const HOW = [
+/** The rules of verdicts in words. */
+export const VERDICT_RULES = [
   'Hail estimated by radar (MESH of MRMS, 0.01 degree pixels measured to their edge) and reported from the ground, within 5 miles of the point, storm date by storm date.',
   'hit: a detection (10 mm or more) that a ground report of 13 mm or more corroborates within 8 km and 60 minutes; or, without one, 38 mm or more with at least 3 detections within 1 mile and a confidence of .70 or more.',
   'marginal: any other detection, or a report without radar. miss: an echo of 5 to 10 mm only.',
@@ -286,6 +287,6 @@ export function methodologyOf(
   const limited = limits.flatMap(([holds, text]) => (holds ? [` ${text}`] : [])).join('');
   const source = data_source === null ? '' : SOURCES[data_source];
   const day = ` ${stormDayInWords(storm_day_start_hour)}${storm_day_start_hour === 0 ? EVENING : ''}`;
-  const description = `${HOW}${day}${limited}${source}`;
+  const description = `${VERDICT_RULES}${day}${limited}${source}`;
   return { version: METHODOLOGY_VERSION, description, bands_mi: [...BANDS_MI] };
 }

@@ -360,15 +360,25 @@ test('earlier hail at the place is listed a line a date, with the number of date
     day('2026-04-20', [pixel(0, 30)], []),
     day('2026-03-02', [], [reportAt(90, 2, 25.4, '2026-03-02T20:31:00Z')]),
   ];
-  const earlier = { first: '2025-05-01', last: '2026-04-30', days: days_before, count: 5, without_data: 200 };
+  const earlier = {
+    first: '2025-05-01',
+    last: '2026-04-30',
+    days: days_before,
+    count: 5,
+    without_data: 200,
+    data_source: 'observed' as const,
+  };
   const words = textsIn(await plain(claimMaterial({ earlier }))).join(' ');
   t.regex(words, /Sun, Apr 19, 2026, 8:31 PM CDT 2026-04-20 1\.18 in \(30 mm\), over the location none/);
   t.regex(words, /Mon, Mar 2, 2026, 2:31 PM CST 2026-03-02 no detection 1: 1\.00 in \(25\.4 mm\)/);
+  const simulated = { ...earlier, data_source: 'simulated' as const };
+  t.regex(textsIn(await plain(claimMaterial({ earlier: simulated }))).join(' '), /Partly simulated data: Friday/);
   t.regex(words, /Of the 365 storm dates .* 5 have a detection .*, and 3 more are not listed\. No radar data are/);
 });
 
 test('warnings in force while hail fell are named, and none is told apart from none collected', async (t) => {
-  const warning = { event: 'Severe Thunderstorm Warning', end_ms: Date.parse('2026-05-01T21:15:00Z') };
+  const end_ms = Date.parse('2026-05-01T21:15:00Z');
+  const warning = { event: 'Severe Thunderstorm Warning', end_ms, data_source: 'observed' as const };
   const warnings = new Map([['2026-05-01', [warning]]]);
   const words = textsIn(await plain(claimMaterial({ warnings }))).join(' ');
   t.regex(words, /Warnings in force at the location\. Severe Thunderstorm Warning until May 1, 4:15 PM CDT\./);

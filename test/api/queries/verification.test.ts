@@ -280,7 +280,10 @@ test('a report also has the warnings in force while hail fell, and the hail of t
     }
     const { warnings } = await material({ lat: 35.56428, lon: -97.47073 }, LAST);
     const end_ms = Date.parse(warning.ends);
-    t.deepEqual([...(warnings ?? [])], [[LAST, [{ event: 'Severe Thunderstorm Warning', end_ms }]]]);
+    t.deepEqual(
+      [...(warnings ?? [])],
+      [[LAST, [{ event: 'Severe Thunderstorm Warning', end_ms, data_source: 'observed' }]]],
+    );
   } finally {
     await engine.close();
     await catalog.close();
