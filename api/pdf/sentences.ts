@@ -4,8 +4,8 @@ import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resourc
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { addDays, daysBetween, MS_PER_MIN, stormDate } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
-import { OFF_LATTICE } from '../rules/detection-quality.ts';
 import type { LocalTime } from '../rules/local-time.ts';
+import { OFF_RADAR } from '../rules/outside.ts';
 import type { Span } from '../rules/radar-coverage.ts';
 import {
   byStrength,
@@ -241,7 +241,7 @@ export function methodSentence(report: Report): string {
 
 export function qualityInWords({ detection_quality, location }: Verification): string {
   // Geometry alone could call such a place excellent, but radar data there are not searched.
-  if (!isOnLattice(location)) return `${OFF_LATTICE} What radars near it see is not searched here.`;
+  if (!isOnLattice(location)) return `${OFF_RADAR} What radars near it see is not searched here.`;
   const { hdqi, detection_word, resolution, nearest_radar, beam_height_m, freezing_level_m } = detection_quality;
   const near =
     nearest_radar === null

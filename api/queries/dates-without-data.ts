@@ -4,14 +4,20 @@ import { addDays, daysBetween, stormDateStart, timestamp } from '../../schemas/t
 import type { Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import type { Span } from '../rules/radar-coverage.ts';
+import type { Region } from '../rules/region.ts';
 import { readTable } from './sql.ts';
 
 /**
  * Storm dates from one to another, both included, without published radar data, ascending: on them no event means no statement.
- * A cleared date is one of them.
+ * A cleared date is one of them; of a region of which nothing can be known every date is.
  */
-export function datesWithoutData(edition: Pick<Edition, 'provenanceOf'>, first: string, last: string): string[] {
-  return datesFrom(first, last).filter((date) => edition.provenanceOf([date]) === null);
+export function datesWithoutData(
+  edition: Pick<Edition, 'provenanceOf'>,
+  first: string,
+  last: string,
+  { note }: Pick<Region, 'note'> = { note: null },
+): string[] {
+  return datesFrom(first, last).filter((date) => note !== null || edition.provenanceOf([date]) === null);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { COVERAGE_EXAMPLE, Coverage } from '../../schemas/resources/coverage.ts';
 import { pointQuery } from '../http/decode.ts';
 import { monthOfYear, qualityAt, qualityNote } from '../rules/detection-quality.ts';
+import { outsideNote } from '../rules/outside.ts';
 import { roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
@@ -24,7 +24,8 @@ export const getCoverage = readEndpoint({
   },
   answer: async ({ query: { lat, lon }, plan: { month, model } }) => {
     const { covered, block } = qualityAt({ lat, lon }, month, model);
-    const note = qualityNote(model, block.beam_height_m !== null, isOnLattice({ lat, lon }));
+    const notes = [qualityNote(model, block.beam_height_m !== null), outsideNote('radar', { lat, lon }) ?? []];
+    const note = notes.flat().join(' ');
     return { body: { location: roundedPosition({ lat, lon }), covered, month, detection_quality: block, note } };
   },
 });

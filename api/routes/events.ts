@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { EVENTS_EXAMPLE, Events } from '../../schemas/resources/event-day.ts';
-import { isOneRegion, ONE_REGION, regionBox } from '../../schemas/resources/region-box.ts';
+import { isOneRegion, ONE_REGION } from '../../schemas/resources/region-box.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { daysBetween, timestamp } from '../../schemas/time.ts';
 import { bboxQuery, dateQuery, stateQuery } from '../http/decode.ts';
@@ -9,7 +9,7 @@ import { ApiError } from '../http/errors.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { EVENT_TABLES, eventDays } from '../queries/events.ts';
 import { rangeFault } from '../rules/date-range.ts';
-import { regionOf } from '../rules/region.ts';
+import { regionOf, shownBox } from '../rules/region.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
@@ -59,7 +59,7 @@ export const listEvents = readEndpoint({
         date_range: { start: date_start, end: date_end },
         area_method: 'convex_hull' as const,
         min_size_mm: EVENT_MIN_MM,
-        region: { bbox: regionBox(region.bbox) },
+        region: { bbox: shownBox(region) },
         events: days.map((day) => ({
           event_date: day.event_date,
           cell_count: day.cell_count,
@@ -72,7 +72,8 @@ export const listEvents = readEndpoint({
           swath_url: swathUrl(day.event_date, query),
         })),
         event_count: days.length,
-        dates_without_data: datesWithoutData(edition, date_start, date_end),
+        dates_without_data: datesWithoutData(edition, date_start, date_end, region),
+        note: region.note,
         data_as_of: timestamp(as_of_ms),
       },
     };

@@ -20,6 +20,7 @@ import type { LiveSnapshot } from '../published/live.ts';
 import type { Database } from '../records/schema.ts';
 import { monthOfYear } from '../rules/detection-quality.ts';
 import { advancedBlocks, hailCell, lookbackStart, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
+import { outsideNote } from '../rules/outside.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../server/endpoint.ts';
 
@@ -69,6 +70,7 @@ export const getHailCurrent = readEndpoint({
         max_size_category: max_size_mm === null ? null : sizeCategory(max_size_mm),
       },
       cells,
+      note: outsideNote('radar', query),
       query: {
         ...roundedPosition(query),
         radius_km,
@@ -174,7 +176,7 @@ function batchResult(
   const places = hailAround(snapshot, circle, lookbackStart(now_ms));
   const max_size_mm = largestSize(places);
   const [closest] = places;
-  const location = { id: id ?? null, ...roundedPosition({ lat, lon }) };
+  const location = { id: id ?? null, ...roundedPosition({ lat, lon }), note: outsideNote('radar', circle) };
   if (max_size_mm === null || closest === undefined) return { ...location, active: false };
   return {
     ...location,

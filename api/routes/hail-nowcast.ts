@@ -8,7 +8,6 @@ import {
   REACH_KM,
   STRIKE_KM,
   STRIKE_MM,
-  stormSource,
   untrackedSources,
 } from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
@@ -143,7 +142,7 @@ function makeSources(edition: Edition, snapshot: LiveSnapshot): HailSource[] {
   // Of a coasting storm, the hail is that of an earlier scan: the newest that saw its cell.
   const storms = snapshot.storms
     .filter(({ seen }) => edition.provenanceOf([seen.storm_date]) === edition.newest_provenance)
-    .map(({ seen }) => stormSource(seen, largeHail(snapshot.detectionsOfCell(seen.scan_time, seen.cell_index))));
+    .map(({ seen }) => ({ seen, hail: largeHail(snapshot.detectionsOfCell(seen.scan_time, seen.cell_index)) }));
   const untracked = largeHail(newestHail.filter((index) => !isTracked(index)));
   return newest_scan_ms === null ? storms : [...storms, ...untrackedSources(untracked, newest_scan_ms, storms)];
 }

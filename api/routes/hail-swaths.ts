@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
-import { isOneRegion, ONE_REGION, regionBox } from '../../schemas/resources/region-box.ts';
+import { isOneRegion, ONE_REGION } from '../../schemas/resources/region-box.ts';
 import { SWATHS_EXAMPLE, SwathCollection, Swaths, VALIDITY_NOTE } from '../../schemas/resources/swath-tier.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { bboxQuery, clampedQuery, dateQuery, enumQuery, numberQuery, stateQuery } from '../http/decode.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { SWATH_TABLES, swathOf } from '../queries/swaths.ts';
-import { regionOf } from '../rules/region.ts';
+import { regionOf, shownBox } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { DrawnTier } from '../rules/swath-tiers.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
@@ -57,10 +57,14 @@ export const getHailSwaths = readEndpoint({
     const region = regionOf(query);
     const swath = await swathOf(services.engine, edition, { date, region, min_size_mm, simplify_m });
     const data_as_of = timestamp(as_of_ms);
-    const dates_without_data = datesWithoutData(edition, date, date);
-    const echo = { bbox: regionBox(region.bbox), state: region.state, min_size_mm, simplify_m };
+    const dates_without_data = datesWithoutData(edition, date, date, region);
+    const { note } = region;
+    const echo = { bbox: shownBox(region), state: region.state, min_size_mm, simplify_m };
     if (query.format === 'geojson')
-      return { type: GEOJSON_TYPE, body: collection(swath, date, { dates_without_data, data_as_of, query: echo }) };
+      return {
+        type: GEOJSON_TYPE,
+        body: collection(swath, date, { dates_without_data, note, data_as_of, query: echo }),
+      };
     return {
       body: {
         date,
@@ -69,6 +73,7 @@ export const getHailSwaths = readEndpoint({
         n_detections: swath.n_detections,
         max_size_mm: rounded(swath.max_size_mm, 1),
         dates_without_data,
+        note,
         data_as_of,
         tiers: swath.tiers.map((tier) => ({ ...tierFields(tier), geometry: geometryOf(tier) })),
         geometry_validity_note: VALIDITY_NOTE,
@@ -80,7 +85,7 @@ export const getHailSwaths = readEndpoint({
 function collection(
   { tiers, at_bound, max_size_mm }: Awaited<ReturnType<typeof swathOf>>,
   date: string,
-  foreign: Pick<SwathCollection, 'dates_without_data' | 'data_as_of' | 'query'>,
+  foreign: Pick<SwathCollection, 'dates_without_data' | 'note' | 'data_as_of' | 'query'>,
 ): SwathCollection {
   const features = tiers.map((tier) => {
     const n_detections = at_bound.get(tier.threshold_mm) ?? 0;

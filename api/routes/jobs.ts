@@ -25,6 +25,7 @@ import { EXPORT, REPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
 import { acceptJob, JOB_TASK } from '../jobs/rows.ts';
 import { checkRange } from '../rules/date-range.ts';
+import { regionOf } from '../rules/region.ts';
 import { readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import type { Services } from '../services.ts';
 
@@ -127,11 +128,13 @@ export const getExport = readEndpoint({
     const wanted = { business_id, kind: 'export', id: params.jobId } as const;
     const found = await findPolled(services, EXPORT, wanted, now_ms);
     const { job, file_url, summary, generated_at, data_as_of, ...polled } = found;
+    const carried_out = EXPORT.params.parse(JSON.parse(job.params));
     return {
       body: {
         job_id: job.id,
         ...polled,
-        params: EXPORT.params.parse(JSON.parse(job.params)),
+        note: regionOf(carried_out).note,
+        params: carried_out,
         row_count: summary?.row_count ?? null,
         truncated: summary?.truncated ?? null,
         ...{ generated_at, data_as_of },

@@ -18,6 +18,7 @@ import type { Queries } from '../published/duckdb.ts';
 import { readTable } from '../queries/sql.ts';
 import { polygonsOf } from '../rules/areas.ts';
 import { EXTENDED_DAYS, hasExtendedRisk, outlookAt, outlookOfDay, outlookShapes } from '../rules/outlook.ts';
+import { outsideNote } from '../rules/outside.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
@@ -41,7 +42,8 @@ export const listOutlooks = readEndpoint({
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlooks') }),
   answer: async ({ query, now_ms, plan: { collection }, services: { engine } }) => {
     const { lat, lon, day, format } = query;
-    const areas = collection === null ? [] : await outlookAreas(engine, collection, now_ms);
+    const note = outsideNote('outlooks', query);
+    const areas = collection === null || note !== null ? [] : await outlookAreas(engine, collection, now_ms);
     const product = outlookOfDay(areas, day, now_ms);
     const extended = EXTENDED_DAYS.map((one) => (one === day ? product : outlookOfDay(areas, one, now_ms)));
     const used = [product, ...extended].flat();
@@ -49,6 +51,7 @@ export const listOutlooks = readEndpoint({
       location: roundedPosition(query),
       day,
       outlook: outlookAt(product, query),
+      note,
       issue_time: timeOf(product, 'issue_time', Math.min),
       valid_time: timeOf(product, 'valid_time', Math.max),
       expire_time: timeOf(product, 'expire_time', Math.min),

@@ -10,6 +10,7 @@ import { booleanQuery, integerQuery, pointQuery, radiusQuery } from '../http/dec
 import type { Edition } from '../published/catalog.ts';
 import { type PlacedWarning, warningsAround, watchesAround } from '../queries/warnings.ts';
 import { hasGeometry, polygonsOf } from '../rules/areas.ts';
+import { outsideNote } from '../rules/outside.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { watchBox } from '../rules/watch-area.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
@@ -56,15 +57,17 @@ export const listWarnings = readEndpoint({
       watches: watched?.map(watchResource) ?? [],
       unplaced_warnings: warned?.unplaced ?? null,
       data_as_of: silent.length > 0 ? null : timestamp(Math.min(...fed.map(({ as_of_ms }) => as_of_ms))),
-      note:
-        silent.length === 0
-          ? null
-          : `Nothing was ever collected of ${silent.join(' and ')}: what is not listed here may be in force.`,
+      note: outsideNote('warnings', query, query.radius_km) ?? silenceNote(silent),
     };
     const provenances = items.length > 0 ? items.map((item) => item.data_source) : fed.map(({ source }) => source);
     return { body, provenance: combineProvenances(provenances) };
   },
 });
+
+function silenceNote(silent: readonly string[]): string | null {
+  if (silent.length === 0) return null;
+  return `Nothing was ever collected of ${silent.join(' and ')}: what is not listed here may be in force.`;
+}
 
 /**
  * Feeds of a list that never delivered. The name of the list itself where nothing was collected and it has no feed. None for a

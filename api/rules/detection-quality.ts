@@ -9,10 +9,6 @@ import type { DetectionQualityBlock } from '../../schemas/resources/detection-qu
 import type { TerrainModel } from '../published/terrain.ts';
 import { rounded } from './rounded.ts';
 
-/** Note for a place where no data can exist. */
-export const OFF_LATTICE =
-  'The point lies outside the published area, 20 to 55 N and 130 to 60 W: no data can exist there.';
-
 /**
  * Detection quality of a place in a month, 1 to 12, from the WSR-88D sites and the table of freezing levels on days with
  * hail; the pipeline computes its confidence from the same. Without a terrain model no beam is blocked. A place off the lattice,
@@ -57,9 +53,8 @@ export function monthOfYear(time_ms: number): number {
   return new Date(time_ms).getUTCMonth() + 1;
 }
 
-/** Note that explains the index, its terrain model, and why a place off the lattice is not covered. */
-export function qualityNote(terrain: TerrainModel | null, isReached: boolean, isOn: boolean): string {
-  if (!isOn) return `${qualityNote(terrain, isReached, true)} ${OFF_LATTICE}`;
+/** Note that explains the index and its terrain model. */
+export function qualityNote(terrain: TerrainModel | null, isReached: boolean): string {
   const prior = 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ';
   if (!isReached) return `${prior}No radar lies within 230 km: nothing is sampled.`;
   if (terrain === null) return `${prior}No terrain model is loaded: beam_blockage is 1.`;

@@ -1,6 +1,7 @@
 import type { PixelRuns } from '../../schemas/geo/fill.ts';
 import { colLon, LATTICE, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type Bbox, CONUS } from '../../schemas/geo/position.ts';
+import { type RegionBox, regionBox } from '../../schemas/resources/region-box.ts';
 import { stateBox, statePixels } from './geo/us-states.ts';
 
 export interface Region {
@@ -9,9 +10,13 @@ export interface Region {
   readonly state: string | null;
   /** Pixels whose centre lies in the box, edges included, and in CONUS; null for none. */
   readonly window: Window | null;
+  /** Why nothing can be found: no part of the region lies in CONUS. Null where some does. */
+  readonly note: string | null;
   /** Of a state: its pixels, some of which may lie outside the window. Null: every pixel of the window counts. */
   readonly runs: PixelRuns | null;
 }
+
+const NOWHERE = 'No part of the region lies in 24 to 50 N and 125 to 66 W, where regions are looked through.';
 
 export const CONUS_BOX: Bbox = [CONUS.west, CONUS.south, CONUS.east, CONUS.north];
 
@@ -24,12 +29,19 @@ export function regionOf({ bbox, state }: { readonly bbox: Bbox | null; readonly
   const clipped = clip(asked);
   const window = clipped === null ? null : centresIn(clipped);
   const runs = state === null || window === null ? null : statePixels(state);
+  const is_nowhere = clipped === null || runs?.row.length === 0;
   return {
     bbox: state === null ? (clipped ?? asked) : asked,
     state,
-    window: runs?.row.length === 0 ? null : window,
+    window: is_nowhere ? null : window,
+    note: is_nowhere ? NOWHERE : null,
     runs,
   };
+}
+
+/** The box as answers show it; null for a region without a part in CONUS. */
+export function shownBox({ bbox, note }: Region): RegionBox | null {
+  return note === null ? regionBox(bbox) : null;
 }
 
 function clip([west, south, east, north]: Bbox): Bbox | null {

@@ -6,6 +6,7 @@ import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { LiveSnapshot } from '../published/live.ts';
 import { wholeDirection } from './hail-cells.ts';
+import { outsideNote } from './outside.ts';
 import { rounded } from './rounded.ts';
 
 export function motionOf({
@@ -91,9 +92,9 @@ export function hasHailCell(snapshot: LiveSnapshot, near: Vicinity): boolean {
   return snapshot.placesWithin(near, near.radius_km, near.since_ms).length > 0;
 }
 
-/** Why no storm is in range although hail is; empty without hail. `now`: that of `hailNow`. Only where no storm is in range. */
+/** Why no storm is in range although hail is, or why nothing can be known there; empty without either. `now`: that of `hailNow`. Only where no storm is in range. */
 export function hailWithoutStorm(snapshot: LiveSnapshot, near: Vicinity, now: readonly number[]): string[] {
-  if (now.length === 0) return hasHailCell(snapshot, near) ? [EARLIER] : [];
+  if (now.length === 0) return hasHailCell(snapshot, near) ? [EARLIER] : [outsideNote('radar', near) ?? []].flat();
   const cells = snapshot.detections.column('cell_index');
   const reasons = now.map((index) => {
     if (snapshot.isTracked(index)) return UNTRACKED.beyond;

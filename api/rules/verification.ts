@@ -17,7 +17,7 @@ import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { canonical } from '../http/reply.ts';
 import { stormDayInWords } from './date-range.ts';
-import { OFF_LATTICE } from './detection-quality.ts';
+import { OFF_RADAR } from './outside.ts';
 import { boundedDistanceM, pixelKey } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
 import type { Coverage } from './radar-coverage.ts';
@@ -273,7 +273,7 @@ export function methodologyOf(
   { hasReports, without_data, without_reports, isPublished, storm_day_start_hour }: DataAtHand,
 ): Verification['methodology'] {
   const limits = [
-    [!isPublished, OFF_LATTICE],
+    [!isPublished, OFF_RADAR],
     [!hasReports, 'No ground reports are published here, so nothing is corroborated.'],
     [
       hasReports && without_reports > 0,

@@ -36,11 +36,6 @@ export interface HailSource {
   readonly hail: readonly Position[];
 }
 
-/** A storm with the hail of its cell in its newest scan. */
-export function stormSource(seen: SeenHail, hail: readonly Position[]): HailSource {
-  return { seen, hail };
-}
-
 /** Reach of the storm whose motion hail without a track is given, km: that of the motion of neighbours. */
 const LENT_MOTION_KM = 100;
 
@@ -57,7 +52,7 @@ export function untrackedSources(
   return clumps(pixels).map((clump) => {
     const { lat, lon } = clump[0] as Position;
     const { speed_kmh, direction_deg } = lentMotion({ lat, lon }, moving);
-    return stormSource({ scan_time, lat, lon, speed_kmh, direction_deg, scan_count: 1 }, clump);
+    return { seen: { scan_time, lat, lon, speed_kmh, direction_deg, scan_count: 1 }, hail: clump };
   });
 }
 

@@ -50,6 +50,7 @@ export const SpcOutlookAnswer = wire.resource('SpcOutlook', {
   location: wire.askedPoint(),
   day: z.int().min(1).max(8).meta({ description: 'Day of the outlook, as asked.' }),
   outlook: ConvectiveOutlook,
+  note: wire.outsideNote(),
   issue_time: wire
     .time('When the forecast was issued, the earliest of its layers; null without a product of this day.')
     .nullable(),
@@ -91,6 +92,7 @@ export const SPC_OUTLOOK_EXAMPLE: Example<typeof SpcOutlookAnswer> = {
       wind_probability_pct: 15,
       severe_probability_pct: null,
     },
+    note: null,
     issue_time: '2026-05-01T19:54:00Z',
     valid_time: '2026-05-01T20:00:00Z',
     expire_time: '2026-05-02T12:00:00Z',

@@ -30,10 +30,11 @@ export const Events = wire.resource('Events', {
     description: 'How affected_area_km2 is made: the hull of two storms far apart is far larger than both.',
   }),
   min_size_mm: wire.mm('Smallest detection that counts in any figure of a row: 19.'),
-  region: z.object({ bbox: RegionBox }),
+  region: z.object({ bbox: RegionBox.nullable() }),
   events: z.array(EventDay).meta({ description: 'Oldest first.' }),
   event_count: wire.count('Days listed.'),
   dates_without_data: wire.datesWithoutData(),
+  note: wire.outsideNote(),
   data_as_of: wire.dataAsOf(),
 });
 export type Events = z.infer<typeof Events>;
@@ -60,6 +61,7 @@ export const EVENTS_EXAMPLE: Example<typeof Events> = {
     ],
     event_count: 1,
     dates_without_data: [],
+    note: null,
     data_as_of: '2026-05-31T23:58:00Z',
   },
 };

@@ -87,6 +87,7 @@ export const HailCurrent = wire.resource('HailCurrent', {
     max_size_category: wire.category('Category of max_size_mm.'),
   }),
   cells: z.array(HailCell).meta({ description: 'Nearest first.' }),
+  note: wire.outsideNote(),
   query: PointQuery,
   data_timestamp: wire.dataTimestamp(),
 });
@@ -115,6 +116,7 @@ export const HAIL_CURRENT_EXAMPLE: Example<typeof HailCurrent> = {
         },
       },
     ],
+    note: null,
     query: { lat: 35.22, lon: -97.44, radius_km: 25, lookback_minutes: 30 },
     data_timestamp: '2026-05-01T20:12:38Z',
   },

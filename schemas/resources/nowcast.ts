@@ -77,7 +77,7 @@ export const Nowcast = wire.resource('Nowcast', {
     .meta({ description: 'Null without a storm or hail in range: a zero would be a forecast.' }),
   note: z.string().nullable().meta({
     description:
-      'Why nearest_storm is null although hail is in range, that all hail in range is too small to count, or why active differs from that of GET /v1/hail/current with the same radius; null where there is nothing to explain.',
+      'Why nearest_storm is null although hail is in range, that all hail in range is too small to count, why active differs from that of GET /v1/hail/current with the same radius, or that no data can exist there; null where there is nothing to explain.',
   }),
   model_version: z.string().meta({
     description:

@@ -61,7 +61,7 @@ export const Storms = wire.resource('Storms', {
   cells: z.array(StormCell).meta({ description: 'Nearest first.' }),
   note: z.string().nullable().meta({
     description:
-      'Why the list is empty although hail was detected in range in the last 30 minutes; null where it is not empty or no hail was.',
+      'Why the list is empty although hail was detected in range in the last 30 minutes, or that no data can exist there; null otherwise.',
   }),
   query: PointQuery,
 });

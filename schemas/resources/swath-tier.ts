@@ -27,7 +27,7 @@ export const SwathTier = wire.resource('SwathTier', {
 export type SwathTier = z.infer<typeof SwathTier>;
 
 const SwathQuery = z.object({
-  bbox: RegionBox,
+  bbox: RegionBox.nullable(),
   state: z.string().nullable().meta({ description: 'USPS code as asked; null without.' }),
   min_size_mm: wire.mm('Smallest size that counts.'),
   simplify_m: z.number().meta({ description: 'As used: clamped to 0..5000.', unit: 'm' }),
@@ -41,6 +41,7 @@ export const Swaths = wire.resource('Swaths', {
   n_detections: wire.count('Detections of the region of at least min_size_mm: pixels, counted in every scan.'),
   max_size_mm: wire.mm('Largest of them; null without any.').nullable(),
   dates_without_data: wire.datesWithoutData(),
+  note: wire.outsideNote(),
   data_as_of: wire.dataAsOf(),
   tiers: z.array(SwathTier).meta({ description: 'Smallest bound first; a tier without coverage is absent.' }),
   geometry_validity_note: z.string().meta({ description: 'What holds for the geometries.' }),
@@ -65,6 +66,7 @@ export const SwathCollection = wire.resource('SwathCollection', {
     }),
   ),
   dates_without_data: wire.datesWithoutData(),
+  note: wire.outsideNote(),
   data_as_of: wire.dataAsOf(),
   query: SwathQuery,
 });
@@ -87,6 +89,7 @@ export const SWATHS_EXAMPLE: Example<typeof Swaths> = {
     n_detections: 12,
     max_size_mm: 24.6,
     dates_without_data: [],
+    note: null,
     data_as_of: '2026-05-01T23:58:00Z',
     tiers: [
       {

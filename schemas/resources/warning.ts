@@ -43,7 +43,8 @@ export const Warnings = wire.resource('Warnings', {
     )
     .nullable(),
   note: z.string().nullable().meta({
-    description: 'Names the feeds that were never collected, whose entries are therefore missing; null without any.',
+    description:
+      'Names the feeds that were never collected, whose entries are therefore missing, or says that nobody warns of the place; null without either.',
   }),
 });
 export type Warnings = z.infer<typeof Warnings>;

@@ -270,7 +270,7 @@ test.serial('POST /v1/hail/current/batch answers each location as GET /v1/hail/c
   for (const [index, { lat, lon, radius_km }] of PLACES.entries()) {
     const query = `lat=${lat}&lon=${lon}${radius_km === undefined ? '' : `&radius_km=${radius_km}`}`;
     const { summary, cells } = HailCurrent.parse(await batchService.json(`/v1/hail/current?${query}`));
-    const expected = { id: null, lat, lon, active: summary.total_cells > 0 };
+    const expected = { id: null, lat, lon, note: null, active: summary.total_cells > 0 };
     t.deepEqual(
       results[index] as unknown,
       summary.total_cells === 0
@@ -304,7 +304,7 @@ test.serial(
 
 test.serial('POST /v1/hail/current/batch leaves the size fields of an inactive location out', async (t) => {
   const { results } = await askBatch([{ lat: 45, lon: -80, radius_km: null }]);
-  t.deepEqual(results, [{ id: null, lat: 45, lon: -80, active: false }]);
+  t.deepEqual(results, [{ id: null, lat: 45, lon: -80, note: null, active: false }]);
   t.true(BatchResult.safeParse(results[0]).success);
 });
 

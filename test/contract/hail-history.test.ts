@@ -358,19 +358,28 @@ test('GET /v1/hail/swaths takes pixels of the state whose outline holds their ce
   t.is(nebraska.n_detections, 2);
   t.is(nebraska.max_size_mm, 20);
   t.like(kansas.query, { state: 'KS' });
-  t.is(kansas.query.bbox.minLat.toFixed(1), '37.0');
+  t.is(kansas.query.bbox?.minLat.toFixed(1), '37.0');
 });
+
+/** What is said of a region without a part in CONUS: that nothing is found says nothing. */
+const NOWHERE = {
+  active: false,
+  dates_without_data: [DAY],
+  note: 'No part of the region lies in 24 to 50 N and 125 to 66 W, where regions are looked through.',
+};
 
 test('GET /v1/hail/swaths clips a bbox to CONUS, and answers one outside with nothing', async (t) => {
   const wide = await swaths(`date=${DAY}&bbox=-180,-90,180,90`);
   t.deepEqual(wide.query.bbox, { minLat: 24, maxLat: 50, minLon: -125, maxLon: -66 });
   t.is(wide.n_detections, 10);
-  t.like(await swaths(`date=${DAY}&bbox=0,40,10,50`), { active: false, query: { bbox: { minLon: 0, maxLat: 50 } } });
+  t.like(await swaths(`date=${DAY}&bbox=0,40,10,50`), { ...NOWHERE, query: { bbox: null } });
+  const geojson = `${SWATHS}?date=${DAY}&bbox=0,40,10,50&format=geojson`;
+  t.like(await swathsService.json(geojson), { features: [], note: NOWHERE.note });
 });
 
 for (const state of ['AK', 'HI', 'PR', 'GU', 'UM'])
-  test(`GET /v1/hail/swaths answers ${state} with 200 and nothing`, async (t) => {
-    t.like(await swaths(`date=${DAY}&state=${state}`), { active: false, tiers: [] });
+  test(`GET /v1/hail/swaths answers ${state} with 200 and why there is nothing`, async (t) => {
+    t.like(await swaths(`date=${DAY}&state=${state}`), { ...NOWHERE, tiers: [], query: { state, bbox: null } });
   });
 
 for (const [asked, used] of [
@@ -592,7 +601,7 @@ test('GET /v1/events gives each pixel to the state whose outline holds its centr
 });
 
 test('GET /v1/events echoes the box of the state', async (t) => {
-  const { minLat, maxLat, minLon, maxLon } = (await askEvents(`${MAY}&state=CO`)).region.bbox;
+  const { minLat, maxLat, minLon, maxLon } = (await askEvents(`${MAY}&state=CO`)).region.bbox!;
   t.deepEqual(
     [minLat, maxLat, minLon, maxLon].map((edge) => Math.round(edge * 100) / 100),
     [36.99, 41, -109.06, -102.04],
@@ -661,7 +670,11 @@ test('GET /v1/events of a range without data is empty and as fresh as the newest
 });
 
 for (const region of ['&state=AK', '&state=PR', '&bbox=0,40,10,50'])
-  test(`GET /v1/events${region} is empty`, async (t) => t.is((await askEvents(`${MAY}${region}`)).event_count, 0));
+  test(`GET /v1/events${region} is empty, and says that nothing can be known there`, async (t) => {
+    const { event_count, region: shown, dates_without_data, note } = await askEvents(`${MAY}${region}`);
+    t.deepEqual([event_count, shown.bbox, note], [0, null, NOWHERE.note]);
+    t.true(dates_without_data.includes(DAY));
+  });
 
 test('GET /v1/events takes 365 days and refuses 366', async (t) => {
   const range = (days: number) => `date_start=${addDays('2026-05-10', 1 - days)}&date_end=2026-05-10`;

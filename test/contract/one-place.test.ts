@@ -6,7 +6,9 @@ import { createWatch, watchPartsOf } from '../../api/alerts/watch.ts';
 import { ALERT_ENDPOINTS } from '../../api/routes/alerts.ts';
 import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
 import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
+import { listOutlooks } from '../../api/routes/outlooks-spc.ts';
 import { listStorms } from '../../api/routes/storms.ts';
+import { listWarnings } from '../../api/routes/warnings.ts';
 import type { Alert } from '../../api/webhooks/formats.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { destination } from '../../schemas/geo/distance.ts';
@@ -16,6 +18,7 @@ import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
 import { Nowcast } from '../../schemas/resources/nowcast.ts';
 import { Storms } from '../../schemas/resources/storm.ts';
 import { type Blob, drawnScan } from '../support/data/drawn-scans.ts';
+import { publishFeeds, watchFile } from '../support/data/feeds.ts';
 import { ingest, onRoot, scratch } from '../support/data/world.ts';
 import { subscribe } from '../support/service/alerts.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
@@ -313,4 +316,42 @@ test('hail without a track is judged by weights of its own kind of data, without
   t.is(beside.source, 'mixed');
   t.is(beside.body.model_version, NOWCAST_MODEL.observed.version);
   t.deepEqual(beside.body, alone.body);
+});
+
+const OFF = {
+  radar: 'The point lies outside the published area, 20 to 55 N and 130 to 60 W: no data can exist there.',
+  outlooks: 'The point lies outside the 48 states that convective outlooks are made for: they say nothing of it.',
+  warnings: 'The point lies outside of the United States: the National Weather Service warns of nothing there.',
+};
+
+test('every answer about a place says when its source can never know anything there', async (t) => {
+  const data_root = await scratch(t);
+  const files = [watchFile({ number: 7, from: '011900', to: '020100' }, [-81, 40, -80, 41], START_MS)];
+  await publishFeeds(data_root, files, START_MS);
+  const now = [getHailCurrent, getHailCurrentBatch, getHailNowcast, listStorms];
+  const service = await startService({ endpoints: [...now, listOutlooks, listWarnings], data_root, now_ms: START_MS });
+  const noteAt = async (path: string) => ((await service.json(path)) as { note: string | null }).note;
+  try {
+    for (const [name, lat, lon, radar, outlooks, warnings] of [
+      ['Norman', 35.22, -97.44, null, null, null],
+      ['Honolulu', 21.31, -157.86, OFF.radar, OFF.outlooks, null],
+      ['Anchorage', 61.2, -149.9, OFF.radar, OFF.outlooks, null],
+      ['San Juan', 18.4, -66.1, OFF.radar, OFF.outlooks, null],
+      ['Winnipeg', 49.9, -97.14, null, OFF.outlooks, OFF.warnings],
+      ['Paris', 48.86, 2.35, OFF.radar, OFF.outlooks, OFF.warnings],
+      ['a pole', 90, 0, OFF.radar, OFF.outlooks, OFF.warnings],
+      ['the far side', 0, 180, OFF.radar, OFF.outlooks, OFF.warnings],
+    ] as const) {
+      const at = `lat=${lat}&lon=${lon}`;
+      for (const path of ['hail/current', 'hail/nowcast', 'storms'])
+        t.is(await noteAt(`/v1/${path}?${at}`), radar, `${path} at ${name}`);
+      const batch = sending('POST', { locations: [{ lat, lon }] });
+      t.like(await service.json('/v1/hail/current/batch', batch), { results: [{ active: false, note: radar }] });
+      t.is(await noteAt(`/v1/outlooks/spc?${at}`), outlooks, `outlooks at ${name}`);
+      const told = await noteAt(`/v1/warnings?${at}`);
+      t.is(told?.startsWith('Nothing was ever collected of warnings') ? null : told, warnings, `warnings at ${name}`);
+    }
+  } finally {
+    await service.close();
+  }
 });

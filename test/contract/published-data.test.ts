@@ -361,13 +361,13 @@ test('a track that crosses midnight from observed into simulated data is mixed, 
   t.is(await sourceOf(service, path(single)), single?.first === EVENING ? 'observed' : 'simulated');
 });
 
-test('an answer about dates that are not published has no word for them, and a tile note names no source', async (t) => {
+test('an answer about dates that are not published has no word for them, and a tile note says so', async (t) => {
   const service = await overMidnight(t, { evening: 'observed' });
   for (const path of ['hail/swaths', 'tiles/scan', 'tiles/daily', 'portfolio/impacts'])
     t.is(await sourceOf(service, `/v1/${path}?date=2026-04-01`), null, path);
   t.is(await sourceOf(service, '/v1/events?date_start=2026-04-01&date_end=2026-04-02'), null);
   const { note } = (await service.json('/v1/tiles/daily?date=2026-04-01')) as { note: string };
-  t.is(note, 'Radar estimate, not a ground measurement.');
+  t.is(note, 'There is no picture: no radar data of this date are published.');
 });
 
 test('a 304 says the same of its dates as the answer it stands for', async (t) => {

@@ -406,6 +406,7 @@ testJobs('an export is accepted with 202 and where to ask, pending until it is m
     status: 'pending',
     poll_url,
     message: null,
+    note: null,
     params: REQUEST,
     row_count: null,
     truncated: null,
@@ -426,6 +427,7 @@ testJobs('an export that is done tells its rows, and a fresh address of its file
     job_id,
     status: 'done',
     message: null,
+    note: null,
     params: REQUEST,
     row_count: 40,
     truncated: false,
@@ -494,13 +496,17 @@ testJobs('dates of long ago are accepted, and the file is empty', async (t) => {
   t.like(await told(t.context.call(`${EXPORTS}/${id}`)), { status: 200, body: { error: null } });
 });
 
-testJobs('31 days up to today are accepted, of AK too', async (t) => {
-  const range = { date_start: '2026-04-02', date_end: '2026-05-02', state: 'AK' };
-  const id = await accept(t.context, EXPORTS, { ...EXPORT_BODY, ...range, bbox: undefined });
-  const { status, body } = await told(t.context.call(`${EXPORTS}/${id}`));
-  t.is(status, 200);
-  t.like(body.params, { ...range, bbox: null });
-});
+testJobs(
+  '31 days up to today are accepted, of AK too, of which the answer says that nothing can be known',
+  async (t) => {
+    const range = { date_start: '2026-04-02', date_end: '2026-05-02', state: 'AK' };
+    const id = await accept(t.context, EXPORTS, { ...EXPORT_BODY, ...range, bbox: undefined });
+    const { status, body } = await told(t.context.call(`${EXPORTS}/${id}`));
+    t.is(status, 200);
+    t.like(body.params, { ...range, bbox: null });
+    t.regex(String(body.note), /^No part of the region lies in 24 to 50 N/);
+  },
+);
 
 testJobs(
   'a plan without exports is 403 feature_not_available before anything is looked at, and its exports can be asked after',

@@ -550,7 +550,7 @@ const NOTHING = {
   wind_probability_pct: null,
   severe_probability_pct: null,
 };
-const NO_PRODUCT = { outlook: NOTHING, issue_time: null, valid_time: null, expire_time: null };
+const NO_PRODUCT = { outlook: NOTHING, note: null, issue_time: null, valid_time: null, expire_time: null };
 
 test('GET /v1/outlooks/spc answers day 1 at the point with every field', async (t) => {
   const service = await serveOutlooks(t, PRODUCT);
@@ -566,6 +566,7 @@ test('GET /v1/outlooks/spc answers day 1 at the point with every field', async (
       wind_probability_pct: 0,
       severe_probability_pct: null,
     },
+    note: null,
     issue_time: '2026-05-01T19:54:00Z',
     valid_time: '2026-05-01T20:00:00Z',
     expire_time: '2026-05-02T12:00:00Z',

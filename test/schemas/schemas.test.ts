@@ -30,7 +30,6 @@ import {
   nowcast,
   rawLogit,
   rawNowcast,
-  stormSource,
   survival,
   untrackedSources,
   weighed,
@@ -638,7 +637,7 @@ function storm(fields: Parameters<typeof trackPoint>[0] = {}): HailSource {
     confidence: 0.7,
     ...fields,
   });
-  return stormSource(seen, [seen]);
+  return { seen, hail: [seen] };
 }
 
 test('without storms nothing strikes', (t) => {
@@ -648,7 +647,7 @@ test('without storms nothing strikes', (t) => {
 test('under hail the raw probability is what survived since its scan, for every lead', (t) => {
   const { t15, t30, t45 } = rawNowcast(AT, [storm({ speed_kmh: 0 })], DAY_MS);
   for (const value of [t15, t30, t45]) t.true(Math.abs(value - 1) < 1e-12);
-  const late = stormSource(storm().seen, [destination(AT, 270, 5)]);
+  const late = { seen: storm().seen, hail: [destination(AT, 270, 5)] };
   t.true(rawNowcast(AT, [late], DAY_MS + 5 * 60_000).t15 < survival(5) + 1e-12);
 });
 
@@ -747,7 +746,7 @@ test('what was fitted on simulations holds for nothing but simulated data', (t) 
 });
 
 test('under hail that is there now a strike is likelier than beside it, and far away it is rare, by either fit', (t) => {
-  const under = stormSource(storm().seen, [AT, destination(AT, 90, 1), destination(AT, 180, 1)]);
+  const under = { seen: storm().seen, hail: [AT, destination(AT, 90, 1), destination(AT, 180, 1)] };
   for (const fit of [NOWCAST_MODEL.observed, NOWCAST_MODEL.simulated]) {
     const at = (km: number) => nowcast(destination(AT, 0, km), [under], DAY_MS, fit).t15;
     t.true(at(0) > 0.5 && at(0) > at(2) && at(2) > at(12));
