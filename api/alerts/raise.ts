@@ -12,8 +12,7 @@ import { ringTree } from '../rules/ring-tree.ts';
 import { rounded } from '../rules/rounded.ts';
 import { type EventTaker, enqueueAlertEvent, type Outbox, webhooksOf } from '../webhooks/events.ts';
 import { type Alert, type AlertStep, FORMATS } from '../webhooks/formats.ts';
-import { isOver, matchScan } from './match.ts';
-import { areaRings, boxOf, centreOf, type LockedPlace, lockPlaces } from './places.ts';
+import { areaRings, boxOf, centreOf, isOver, type LockedPlace, lockPlaces, matchScan } from './places.ts';
 
 /** Places between two yields to the event loop. */
 const PLACES_PER_TURN = 20;

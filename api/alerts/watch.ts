@@ -10,8 +10,7 @@ import { CLEAR_AFTER_MS, LATE_AFTER_MS } from '../rules/episodes.ts';
 import type { Services } from '../services.ts';
 import type { Alert } from '../webhooks/formats.ts';
 import { MESSAGE_TASK } from '../webhooks/messages.ts';
-import { matchScan } from './match.ts';
-import { areaRings, type WatchedPlace, watchedPlaces } from './places.ts';
+import { areaRings, matchScan, type WatchedPlace, watchedPlaces } from './places.ts';
 import { type AlertScan, NOTHING_RAISED, raiseAlerts } from './raise.ts';
 
 /** Parts of the service that the watch needs. */

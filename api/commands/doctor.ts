@@ -2,7 +2,7 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { counted, EXIT, readableBytes } from '../../schemas/command-line.ts';
-import { verifyLedger } from '../billing/verify.ts';
+import { verifyLedger } from '../billing/usage.ts';
 import type { Config } from '../config.ts';
 import { fileFault } from '../jobs/files.ts';
 import { filedJobs, pendingSince } from '../jobs/rows.ts';

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
 import { periodOf } from '../billing/ledger.ts';
-import { adjustUsage, readUsage, refundRequest } from '../billing/usage.ts';
-import { type LedgerCheck, verifyLedger } from '../billing/verify.ts';
+import { adjustUsage, type LedgerCheck, readUsage, refundRequest, verifyLedger } from '../billing/usage.ts';
 import type { Config } from '../config.ts';
 import { argument, CommandError, calendarMonth, group, onBusiness, onRecords, wholeNumber } from './cli.ts';
 

@@ -27,17 +27,11 @@ interface RiskWatchParts {
   readonly now: () => number;
 }
 
-/** A subscription or saved location with the risk score that was sent last. */
-interface ScoredPlace {
-  readonly id: string;
-  readonly lat: number;
-  readonly lon: number;
-  /** Format of the subscription's own receiver; null: a saved location. */
-  readonly format: ReceiverFormat | null;
-  /** Score, and when the newest data of its climatology were published; null: none yet. */
-  readonly stored: number | null;
-  readonly stored_at: string | null;
-}
+/**
+ * A subscription or saved location with the risk score that was sent last, and when the newest data of its climatology were published;
+ * null: none yet. `format`: of the subscription's own receiver; null: a saved location.
+ */
+type ScoredPlace = Awaited<ReturnType<typeof scoredPlaces>>[number];
 
 /** An event is sent when a score changes by more points than this. */
 const REPORTED_BEYOND = 10;

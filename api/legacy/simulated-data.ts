@@ -3,14 +3,7 @@ import { destination } from '../../schemas/geo/distance.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { addDays, datesThrough, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { rounded } from '../rules/rounded.ts';
-import {
-  damageEstimate,
-  type EarlierForecast,
-  type EarlierRisk,
-  type EarlierStorms,
-  forecastConfidence,
-  TRENDS_OF_YEARS,
-} from './resources.ts';
+import { damageEstimate, type EarlierRisk, forecastConfidence, TRENDS_OF_YEARS } from './resources.ts';
 
 type Point = Readonly<Record<'lat' | 'lng', number>>;
 
@@ -24,20 +17,17 @@ const HAIL_DAY_SHARE = 0.08;
 /** Hail days of a year at the place with the highest score. */
 const MOST_HAIL_DAYS = 4;
 
-/** Draws the next number between two, rounded to `decimals`. */
-type Draw = (least: number, most: number, decimals: number) => number;
-
-/** A series of numbers that follows from some words alone, on any machine. */
-function drawsFrom(...words: readonly (string | number)[]): Draw {
+/** Draws numbers between two, rounded to `decimals`: a series that follows from some words alone, on any machine. */
+function drawsFrom(...words: readonly (string | number)[]) {
   let drawn = 0;
-  return (least, most, decimals) => {
+  return (least: number, most: number, decimals: number): number => {
     const share = hash('sha256', JSON.stringify([...words, drawn++]), 'buffer').readUInt32BE() / 2 ** 32;
     return rounded(least + share * (most - least), decimals);
   };
 }
 
 /** Storms of a simulated day around a point, nearest first. */
-export function simulatedStorms(asked: Point & { readonly radius_km: number }, now_ms: number): EarlierStorms {
+export function simulatedStorms(asked: Point & { readonly radius_km: number }, now_ms: number) {
   const [at, day] = [rounding(asked), utcDate(now_ms)];
   const draw = drawsFrom('storms', at.lat, at.lng, day);
   const storms = Array.from({ length: draw(1, 3, 0) }, (_, k) => {
@@ -59,7 +49,7 @@ export function simulatedStorms(asked: Point & { readonly radius_km: number }, n
 }
 
 /** Forecast of the hours that end after now: each follows from the place and its own time. */
-export function simulatedForecast(asked: Point & { readonly hours: number }, now_ms: number): EarlierForecast {
+export function simulatedForecast(asked: Point & { readonly hours: number }, now_ms: number) {
   const { lat, lng } = rounding(asked);
   return Array.from({ length: asked.hours }, (_, k) => {
     const time = timestamp((Math.floor(now_ms / MS_PER_HOUR) + k + 1) * MS_PER_HOUR);

@@ -15,11 +15,14 @@ import { type DescribedVariant, EXAMPLE_REQUEST_ID } from '../server/openapi.ts'
 import { describeEvent, EXAMPLE_AT } from '../server/openapi-webhooks.ts';
 import { EARLIER_SAMPLES } from '../webhooks/event-samples.ts';
 import { EARLIER_MOUNT, EARLIER_VARIANT, earlier } from './endpoint.ts';
-import { earlierDeleteAlert, earlierGetAlert, earlierSubscribe } from './routes/alerts.ts';
-import { earlierHailCurrent, earlierHailForecast, earlierRadarCurrent } from './routes/hail.ts';
-import { earlierHailHistory } from './routes/hail-history.ts';
-import { earlierLocationRisk } from './routes/location-risk.ts';
-import { EARLIER_WEBHOOKS } from './routes/webhooks.ts';
+import {
+  earlierHailCurrent,
+  earlierHailForecast,
+  earlierHailHistory,
+  earlierLocationRisk,
+  earlierRadarCurrent,
+} from './routes/hail.ts';
+import { EARLIER_WEBHOOKS, earlierDeleteAlert, earlierGetAlert, earlierSubscribe } from './routes/webhooks.ts';
 
 /** GET /legacy/v1/usage/export: CSV has no envelope. */
 const earlierUsageExport: Endpoint = { ...exportUsage, variant: 'legacy', path: `${EARLIER_MOUNT}/usage/export` };

@@ -32,10 +32,7 @@ import { createObservers } from '../http/observers.ts';
 import { type DataRoot, DataUnavailable, openDataRoot } from './data-root.ts';
 
 /** Box and smallest size of the rows that a question needs. */
-interface RowFilter {
-  readonly bbox?: Bbox;
-  readonly min_size_mm?: number;
-}
+type RowFilter = { readonly bbox?: Bbox; readonly min_size_mm?: number };
 
 /**
  * The published data at one moment: pinned for one request, immutable. Dates are storm dates; `paths` and `version` also take
@@ -202,10 +199,7 @@ function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shap
 }
 
 /** Lists in force: heads by the names of their partitions, ascending, and states of the feeds. */
-interface Lists {
-  readonly heads: ReadonlyMap<string, Head>;
-  readonly feedStates: readonly FeedState[];
-}
+type Lists = { readonly heads: ReadonlyMap<string, Head>; readonly feedStates: readonly FeedState[] };
 
 /** Reads the manifests in force, and again only those whose file was replaced. */
 function listReader(root: DataRoot, storm_day_start_hour: number) {
@@ -438,13 +432,9 @@ function makeEdition(
   };
 }
 
+const NO_LISTS = { heads: new Map(), feedStates: [] };
 /** The edition of an empty root. */
-export const NOTHING_PUBLISHED: Edition = makeEdition(
-  openDataRoot(devNull),
-  null,
-  { heads: new Map(), feedStates: [] },
-  0,
-);
+export const NOTHING_PUBLISHED: Edition = makeEdition(openDataRoot(devNull), null, NO_LISTS, 0);
 
 function collectionEdition(
   root: DataRoot,

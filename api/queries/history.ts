@@ -1,8 +1,11 @@
 import { boxAround } from '../../schemas/geo/around.ts';
+import { distanceKm, isWithinKm } from '../../schemas/geo/distance.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { type companionFields, type DayMax, detections } from '../../schemas/tables/radar.ts';
+import { addDays, daysBetween, MS_PER_DAY } from '../../schemas/time.ts';
 import type { Edition } from '../published/catalog.ts';
 import type { Engine, Queries, SqlParameter } from '../published/duckdb.ts';
 import { hailDuration } from '../rules/damage.ts';
@@ -14,18 +17,16 @@ import {
   type DayMaxColumn,
   type DayMaxRows,
   type HistoryMemory,
-  type LargestPixel,
-  largestPerDate,
-  type PixelQuestion,
   PLACE_COLUMNS,
 } from './history-memory.ts';
 import { FILES } from './sql.ts';
 
-/** Asks for the largest hail of each storm date around a point. */
-export interface HistoryQuestion extends PixelQuestion {
-  /** Most dates; the newest are kept. */
-  readonly limit: number;
-}
+/** Asks for pixels around a point. `radius_km`: to their centres, at most 100; `first`, `last`: storm dates, both included. */
+type PixelQuestion = Position &
+  Readonly<Record<'radius_km' | 'min_size_mm', number> & Record<'first' | 'last', string>>;
+
+/** Asks for the largest hail of each storm date around a point. `limit`: most dates; the newest are kept. */
+export type HistoryQuestion = PixelQuestion & { readonly limit: number };
 
 /** The largest detection of a storm date in the radius, as `largestPerDate` ranks them. */
 export interface DayHail
@@ -45,7 +46,7 @@ export async function dayHail(
   const asked = { ...question, min_size_mm: Math.max(DETECTION_MIN_MM, question.min_size_mm) };
   const { inMemory, unread } = files.split(dayMaxFiles(edition, asked));
   const read = unread.length === 0 ? [] : [await readRows(engine, unread, asked)];
-  const largest = largestPerDate<DayMaxRows>([...inMemory, ...read], asked);
+  const largest = largestPerDate([...inMemory, ...read], asked);
   return Promise.all(largest.slice(0, question.limit).map((pixel) => dayOf(engine, edition, pixel)));
 }
 
@@ -102,7 +103,7 @@ export async function readPixelDays(queries: Queries, edition: Edition, question
 async function dayOf(
   engine: Queries,
   edition: Edition,
-  { rows: { columns }, index, ...pixel }: LargestPixel<DayMaxRows>,
+  { rows: { columns }, index, row: _row, col: _col, ...pixel }: ReturnType<typeof largestPerDate>[number],
 ): Promise<DayHail> {
   const values = Object.entries(columns).map(([name, { at }]) => [name, Number.isNaN(at(index)) ? null : at(index)]);
   const { day: _, ...facts } = Object.fromEntries(values) as Record<DayMaxColumn, number | null>;
@@ -136,4 +137,44 @@ async function placeScans(
   if (paths.length === 0) return [];
   const rows = await engine.rows<{ scan_time: number }>(PLACE_SQL, [paths, geohash5, storm_date]);
   return rows.map(({ scan_time }) => scan_time);
+}
+
+/**
+ * The largest pixel in the radius on each storm date that has one, newest date first: its row, and where it stands. Of equal sizes
+ * the nearest counts, then the northernmost, then the westernmost; of one pixel in several files the earliest.
+ */
+function largestPerDate(sources: readonly DayMaxRows[], question: PixelQuestion) {
+  const { radius_km, first } = question;
+  const window = pixelsAround(question, 1000 * radius_km);
+  const first_day = Date.parse(first) / MS_PER_DAY;
+  const days = Math.max(0, daysBetween(first, question.last));
+  const pixelOf = (rows: DayMaxRows, index: number, row: number, col: number) => {
+    return { rows, index, row, col, lat: rowLat(row), lon: colLon(col) };
+  };
+  // By day since the first one: the largest size so far, and the pixels that have it.
+  const size_mm = new Float64Array(days).fill(question.min_size_mm);
+  const equals = Array.from({ length: days }, (): ReturnType<typeof pixelOf>[] => []);
+  for (const rows of sources) {
+    const { day, max_mm } = rows.columns;
+    rows.inWindow(window, (index, row, col) => {
+      const at = day.at(index) - first_day;
+      if (at < 0 || at >= days) return;
+      const mm = max_mm.at(index);
+      const pixel = pixelOf(rows, index, row, col);
+      if (mm < size_mm[at] || !isWithinKm(question, pixel, radius_km)) return;
+      if (mm > size_mm[at]) equals[at] = [];
+      size_mm[at] = mm;
+      equals[at].push(pixel);
+    });
+  }
+  const timeOf = ({ rows, index }: ReturnType<typeof pixelOf>) => rows.columns.max_time.at(index);
+  return equals
+    .flatMap((pixels, at) => {
+      const storm_date = addDays(first, at);
+      const [largest] = pixels
+        .map((pixel) => ({ ...pixel, storm_date, distance_km: distanceKm(question, pixel) }))
+        .sort((a, b) => a.distance_km - b.distance_km || a.row - b.row || a.col - b.col || timeOf(a) - timeOf(b));
+      return largest ?? [];
+    })
+    .reverse();
 }

@@ -6,9 +6,8 @@ import {
   lookAtClock,
   markForDeletion,
 } from '../../schemas/deletion-clock.ts';
-import type { Store } from './database.ts';
+import { readSetting, type Store, writeSetting } from './database.ts';
 import type { Database } from './schema.ts';
-import { readSetting, writeSetting } from './settings.ts';
 
 /** Name of the row. */
 const NAME = 'deletion clock';

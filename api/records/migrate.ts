@@ -94,11 +94,13 @@ async function makeTables(db: Kysely<unknown>, kind: Store['kind']): Promise<voi
     const isNumbered = columns[first]?.type === 'counter';
     const primary = key.length === 0 ? [first] : key;
     await (isNumbered ? table : table.addPrimaryKeyConstraint(`${name}_pk`, primary)).execute();
-    for (const of of indexes)
+    for (const index of indexes) {
+      const of = index.split(' ');
       await db.schema
         .createIndex(`${name}_by_${of.join('_')}`)
         .on(name)
-        .columns([...of])
+        .columns(of)
         .execute();
+    }
   }
 }

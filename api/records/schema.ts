@@ -34,15 +34,13 @@ const key = <Value>(column: Column<Value>): Column<Value> => ({ ...column, key: 
 
 type Columns = Readonly<Record<string, Column>>;
 const table = <const Of extends Columns>(columns: Of) => ({ columns, indexes: [] });
-/** A table with indexes over lists of its columns. */
-const indexed = <const Of extends Columns>(
-  indexes: readonly (readonly NoInfer<keyof Of & string>[])[],
-  columns: Of,
-) => ({ columns, indexes });
+/** A table with indexes, each over columns with a blank between them. */
+const indexed = <const Of extends Columns>(indexes: readonly string[], columns: Of) => ({ columns, indexes });
 
 /** Columns of what a business has under an id. */
 const OWN = { id: text(), business_id: text() };
 const WRITTEN = { created_at: text(), updated_at: text() };
+const POSITION = { lat: real(), lon: real() };
 /** Columns of what receives events, a webhook or a subscription. */
 const RECEIVER = {
   ...OWN,
@@ -97,55 +95,42 @@ const TABLES = {
     created_at: text(),
   }),
 
-  portfolio_locations: indexed(
-    [
-      ['business_id', 'name', 'id'],
-      ['business_id', 'id'],
-    ],
-    {
-      ...OWN,
-      name: text(),
-      lat: real(),
-      lon: real(),
-      address: text(),
-      tags: text(),
-      ...WRITTEN,
-    },
-  ),
+  portfolio_locations: indexed(['business_id name id', 'business_id id'], {
+    ...OWN,
+    name: text(),
+    ...POSITION,
+    address: text(),
+    tags: text(),
+    ...WRITTEN,
+  }),
 
   /** Polygons and points that a business watches. */
-  areas: indexed(
-    [
-      ['business_id', 'updated_at', 'id'],
-      ['business_id', 'group_id'],
-    ],
-    {
-      ...OWN,
-      kind: text<'polygon' | 'point'>(),
-      name: text(),
-      description: nullable(text()),
-      tags: text(),
-      priority: text<'low' | 'normal' | 'high' | 'critical'>(),
-      group_id: nullable(text()),
-      /** 1: matched first in each scan. */
-      real_time: whole(),
-      purpose: text<'monitoring' | 'canvassing' | 'both'>(),
-      /** JSON array of minLon, minLat, maxLon, maxLat. */
-      bbox: text(),
-      centroid_geohash4: text(),
-      area_sq_mi: real(),
-      version: whole(),
-      lat: nullable(real()),
-      lon: nullable(real()),
-      /** GeoJSON Polygon of a polygon, as answers show it. */
-      geometry: nullable(text()),
-      ...WRITTEN,
-      geometry_at: text(),
-    },
-  ),
+  areas: indexed(['business_id updated_at id', 'business_id group_id'], {
+    ...OWN,
+    kind: text<'polygon' | 'point'>(),
+    name: text(),
+    description: nullable(text()),
+    tags: text(),
+    priority: text<'low' | 'normal' | 'high' | 'critical'>(),
+    group_id: nullable(text()),
+    /** 1: matched first in each scan. */
+    real_time: whole(),
+    purpose: text<'monitoring' | 'canvassing' | 'both'>(),
+    /** JSON array of minLon, minLat, maxLon, maxLat. */
+    bbox: text(),
+    centroid_geohash4: text(),
+    area_sq_mi: real(),
+    version: whole(),
+    lat: nullable(real()),
+    lon: nullable(real()),
+    /** GeoJSON Polygon of a polygon, as answers show it. */
+    geometry: nullable(text()),
+    ...WRITTEN,
+    geometry_at: text(),
+  }),
 
   /** Rings of polygons as they were submitted, where `areas.geometry` is simplified. */
-  area_rings: indexed([['business_id']], {
+  area_rings: indexed(['business_id'], {
     area_id: text(),
     business_id: text(),
     /** GeoJSON Polygon of up to 20,000 positions, 440 kB. */
@@ -153,11 +138,10 @@ const TABLES = {
   }),
 
   /** Circles whose hail is reported to an address of the subscription's own. */
-  subscriptions: indexed([['business_id', 'id']], {
+  subscriptions: indexed(['business_id id'], {
     ...RECEIVER,
     name: text(),
-    lat: real(),
-    lon: real(),
+    ...POSITION,
     radius_km: real(),
     min_size_mm: real(),
     webhook_url: text(),
@@ -169,7 +153,7 @@ const TABLES = {
   }),
 
   /** Addresses that a business gives for its events. */
-  webhooks: indexed([['business_id', 'id']], {
+  webhooks: indexed(['business_id id'], {
     ...RECEIVER,
     url: text(),
     /** The secrets before, encrypted as one text, each with its end; the last one ends at `old_secret_until`. */
@@ -184,43 +168,36 @@ const TABLES = {
   }),
 
   /** Episodes of hail over a subscription or an area. */
-  alerts: indexed(
-    [
-      ['location_id', 'triggered_at'],
-      ['business_id', 'id'],
-    ],
-    {
-      ...OWN,
-      location_id: text(),
-      location_kind: text<'subscription' | 'area'>(),
-      location_name: text(),
-      /** Version of the subscription or area at the last detection. */
-      location_version: whole(),
-      /** `closed`: its subscription or area no longer asks for it; no event is sent. */
-      status: text<'open' | 'resolved' | 'closed'>(),
-      /** `location_id` while open, else null: a location has one open alert. */
-      open_location: nullable(unique(text())),
-      scan_id: text(),
-      triggered_at: text(),
-      last_seen_at: text(),
-      /** Last detection and half an hour; null while open. */
-      resolved_at: nullable(text()),
-      estimated_size_mm: real(),
-      max_size_mm: real(),
-      confidence: real(),
-      /** Of the detection that opened it. */
-      lat: real(),
-      lon: real(),
-      distance_km: real(),
-      track_id: nullable(text()),
-      /** Blocks of and around the place that radars covered at the last detection; null: not known. */
-      covered_blocks: nullable(whole()),
-      data_source: text<'observed' | 'simulated'>(),
-    },
-  ),
+  alerts: indexed(['location_id triggered_at', 'business_id id'], {
+    ...OWN,
+    location_id: text(),
+    location_kind: text<'subscription' | 'area'>(),
+    location_name: text(),
+    /** Version of the subscription or area at the last detection. */
+    location_version: whole(),
+    /** `closed`: its subscription or area no longer asks for it; no event is sent. */
+    status: text<'open' | 'resolved' | 'closed'>(),
+    /** `location_id` while open, else null: a location has one open alert. */
+    open_location: nullable(unique(text())),
+    scan_id: text(),
+    triggered_at: text(),
+    last_seen_at: text(),
+    /** Last detection and half an hour; null while open. */
+    resolved_at: nullable(text()),
+    estimated_size_mm: real(),
+    max_size_mm: real(),
+    confidence: real(),
+    /** Of the detection that opened it. */
+    ...POSITION,
+    distance_km: real(),
+    track_id: nullable(text()),
+    /** Blocks of and around the place that radars covered at the last detection; null: not known. */
+    covered_blocks: nullable(whole()),
+    data_source: text<'observed' | 'simulated'>(),
+  }),
 
   /** Events for one receiver each, whose bytes are the same with every attempt. */
-  messages: indexed([['receiver_id', 'state'], ['alert_id'], ['after_id'], ['state', 'next_at']], {
+  messages: indexed(['receiver_id state', 'alert_id', 'after_id', 'state next_at'], {
     ...OWN,
     receiver_id: text(),
     event: text(),
@@ -242,7 +219,7 @@ const TABLES = {
   }),
 
   /** Attempts, the last 100 of each receiver. */
-  attempts: indexed([['receiver_id', 'created_at', 'id'], ['event_id']], {
+  attempts: indexed(['receiver_id created_at id', 'event_id'], {
     ...OWN,
     receiver_id: text(),
     event_id: text(),
@@ -264,7 +241,7 @@ const TABLES = {
   matched_scans: table({ scan_id: text(), at: text() }),
 
   /** Reports and exports: work that a caller polls, and the file it makes. */
-  jobs: indexed([['status', 'id'], ['expires_at'], ['business_id', 'id']], {
+  jobs: indexed(['status id', 'expires_at', 'business_id id'], {
     ...OWN,
     kind: text<'report' | 'export'>(),
     status: text<'pending' | 'done' | 'failed'>(),
@@ -298,10 +275,10 @@ const TABLES = {
   request_days: table({ business_id: key(text()), day: key(text()), requests: whole() }),
 
   /** Risk score of a subscription or saved location that was last sent to the receivers of its business. */
-  risk_scores: indexed([['business_id']], { location_id: text(), business_id: text(), score: whole(), at: text() }),
+  risk_scores: indexed(['business_id'], { location_id: text(), business_id: text(), score: whole(), at: text() }),
 
   /** Queued work that no caller polls. */
-  tasks: indexed([['name', 'tenant', 'retry', 'due_ms', 'id']], {
+  tasks: indexed(['name tenant retry due_ms id'], {
     id: text(),
     name: text(),
     /** Tasks of one group run a few at a time. */
@@ -344,7 +321,7 @@ const TABLES = {
   }),
 
   /** The ledger summed by day, key and operation, in the transaction that writes it. */
-  usage: indexed([['key_id', 'day']], {
+  usage: indexed(['key_id day'], {
     business_id: key(text()),
     /** `YYYY-MM-DD`, UTC. */
     day: key(text()),
@@ -358,7 +335,7 @@ const TABLES = {
   }),
 
   /** Where a page ended, kept while its row may change or vanish. */
-  cursors: indexed([['expires_at']], {
+  cursors: indexed(['expires_at'], {
     business_id: key(text()),
     /** Rate bucket of the key that was given the cursor; empty: for every key, because the row was deleted. */
     holder: key(text()),
@@ -369,7 +346,7 @@ const TABLES = {
   }),
 
   /** Keys without their secrets: the text of a key is shown once and never stored. */
-  keys: indexed([['business_id'], ['rate_bucket']], {
+  keys: indexed(['business_id', 'rate_bucket'], {
     ...OWN,
     public_id: unique(text()),
     /** SHA-256 of the whole key, hex. */
@@ -394,7 +371,7 @@ const TABLES = {
   /** Requests of a key that cost nothing: free, refused or replayed. */
   request_counts: table({ key_id: key(text()), day: key(text()), requests: whole() }),
 
-  idempotency: indexed([['created_at']], {
+  idempotency: indexed(['created_at'], {
     business_id: key(text()),
     /** Method and route. */
     route: key(text()),
@@ -440,7 +417,7 @@ type RowOf<Of> = { -readonly [Name in keyof Of]: Of[Name] extends Column<infer V
 interface Table {
   readonly name: TableName;
   readonly columns: Columns;
-  readonly indexes: readonly (readonly string[])[];
+  readonly indexes: readonly string[];
 }
 
 /** Every table, in the order of the locks. */

@@ -3,9 +3,8 @@ import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/settings.ts';
-import type { Store } from './database.ts';
+import { readSetting, type Store, writeSetting } from './database.ts';
 import type { Database } from './schema.ts';
-import { readSetting, writeSetting } from './settings.ts';
 
 /** Secrets as they are stored: encrypted under the master key, so that a copy of the records alone opens nothing. */
 export interface Secrets {

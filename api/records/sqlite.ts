@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import {
@@ -30,24 +30,15 @@ export function sqlitePath(dataRoot: string): string {
   return join(dataRoot, 'records', 'hail.sqlite');
 }
 
-/** A SQLite file for Kysely. */
-interface Sqlite {
-  readonly dialect: Dialect;
-  /** Runs a statement at once, in the transaction that is open: the queue of Kysely costs more than a statement of a charge. */
-  readonly execute: <Row>(query: CompiledQuery<Row>) => QueryResult<Row>;
-}
-
 /**
- * One connection to the file. `lock_ms`: it writes, its transactions begin by taking the one write lock, for which they wait so long,
+ * One connection to a SQLite file for Kysely. `lock_ms`: it writes, its transactions begin by taking the one write lock, for which they wait so long,
  * and it makes the file where there is none. Null: it reads committed rows, and needs a file that another connection has made.
  */
-export function openSqlite(path: string, lock_ms: number | null, explain: Explain): Sqlite {
+export function openSqlite(path: string, lock_ms: number | null, explain: Explain) {
   let database: DatabaseSync | undefined;
-  const statements = new Map<string, Prepared>();
+  const statements = new Map<string, ReturnType<typeof prepare>>();
 
-  function prepared(text: string): Prepared {
-    const known = statements.get(text);
-    if (known !== undefined) return known;
+  function prepare(text: string) {
     if (database === undefined) throw new TypeError('the database is not open, expected a connection to it');
     const statement = database.prepare(text);
     const made = { statement, hasRows: statement.columns().length > 0 };
@@ -56,9 +47,10 @@ export function openSqlite(path: string, lock_ms: number | null, explain: Explai
     return made;
   }
 
+  /** Runs a statement at once, in the transaction that is open: the queue of Kysely costs more than a statement of a charge. */
   function execute<Row>({ sql, parameters }: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): QueryResult<Row> {
     try {
-      const { statement, hasRows } = prepared(sql);
+      const { statement, hasRows } = statements.get(sql) ?? prepare(sql);
       const values = parameters as readonly SQLInputValue[];
       if (hasRows) return { rows: statement.all(...values) as Row[] };
       return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
@@ -103,11 +95,6 @@ export function openSqlite(path: string, lock_ms: number | null, explain: Explai
     createIntrospector: (db) => new SqliteIntrospector(db),
   };
   return { dialect, execute };
-}
-
-interface Prepared {
-  readonly statement: StatementSync;
-  readonly hasRows: boolean;
 }
 
 /** Between tries the event loop turns: no statement of a writer waits for a lock by itself. */

@@ -1,10 +1,20 @@
 import { z } from 'zod';
-import { HAIL_FORECAST_EXAMPLE, HailForecast } from '../../schemas/resources/forecast.ts';
-import { forecast } from '../../schemas/tables/forecast.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { combineProvenances } from '../../schemas/provenance.ts';
+import {
+  type ForecastHour,
+  type ForecastPeak,
+  HAIL_FORECAST_EXAMPLE,
+  HailForecast,
+  modelName,
+  modelSource,
+} from '../../schemas/resources/forecast.ts';
+import { type Forecast, forecast } from '../../schemas/tables/forecast.ts';
+import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { integerQuery, pointQuery } from '../http/decode.ts';
 import { FILES, readTable } from '../queries/sql.ts';
-import { type ForecastRun, hailForecast as forecastAt, hoursAhead } from '../rules/hail-forecast.ts';
 import { cellOf } from '../rules/hail-risk.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 const NEWEST_RUN_SQL = `SELECT model, run_time, data_source FROM ${FILES} ORDER BY run_time DESC, model LIMIT 1`;
@@ -26,9 +36,60 @@ export const getHailForecast = readEndpoint({
   plan: ({ edition }) => ({ dates: [], paths: edition.collection('forecast')?.paths() ?? [] }),
   answer: async ({ query, now_ms, plan: { paths }, services: { engine } }) => {
     const rows = await readTable(engine, forecast, paths, 'WHERE geohash4 = $2 ORDER BY valid_time', [cellOf(query)]);
-    const hours = hoursAhead(rows, now_ms, query.hours);
+    // The running hour is the first.
+    const last_ms = now_ms + query.hours * MS_PER_HOUR;
+    const hours = rows.filter(({ valid_time }) => valid_time > now_ms && valid_time <= last_ms);
     const isOver = hours.length === 0 && paths.length > 0;
     const [newest = null] = isOver ? await engine.rows<ForecastRun>(NEWEST_RUN_SQL, [paths]) : [];
-    return forecastAt(query, hours, newest);
+    return hailForecast(query, hours, newest);
   },
 });
+
+type ForecastRun = Pick<Forecast, 'model' | 'run_time' | 'data_source'>;
+
+/**
+ * The forecast at a point from the requested hours of its cell, in order. Without hours, the answer names the newest published
+ * run, which shows that the forecast has run out; the run is null where none was ever published.
+ */
+function hailForecast(position: Position, rows: readonly Forecast[], newest: ForecastRun | null) {
+  const runs: readonly ForecastRun[] = rows.length > 0 || newest === null ? rows : [newest];
+  return {
+    body: {
+      location: { ...roundedPosition(position), geohash4: cellOf(position) },
+      model: modelOf(runs),
+      peak: peakOf(rows),
+      hourly: rows.map(hourOf),
+      count: rows.length,
+    },
+    provenance: combineProvenances(runs.map(({ data_source }) => data_source)),
+  };
+}
+
+/** The newest of some runs; simulated as soon as one of them is. */
+function modelOf(runs: readonly ForecastRun[]): HailForecast['model'] {
+  const [first] = runs;
+  if (first === undefined) return { name: null, run_time: null, source: null };
+  const { model, run_time } = runs.reduce((newest, run) => (run.run_time > newest.run_time ? run : newest), first);
+  const simulated = runs.some(({ data_source }) => data_source === 'simulated');
+  return { name: modelName(model, simulated), run_time: timestamp(run_time), source: modelSource(model, simulated) };
+}
+
+function peakOf(rows: readonly Forecast[]): ForecastPeak | null {
+  const [peak] = rows
+    .filter(({ hail_probability }) => hail_probability !== null)
+    .sort((a, b) => (b.hail_probability ?? 0) - (a.hail_probability ?? 0));
+  if (peak === undefined) return null;
+  const { risk_score: _, ...shown } = hourOf(peak);
+  return shown;
+}
+
+function hourOf(row: Forecast): ForecastHour {
+  const { valid_time, hail_probability, estimated_size_mm, risk_category, risk_score } = row;
+  return {
+    valid_time: timestamp(valid_time),
+    hail_probability: rounded(hail_probability, 3),
+    estimated_size_mm: rounded(estimated_size_mm, 1),
+    risk_category,
+    risk_score: rounded(risk_score, 0),
+  };
+}

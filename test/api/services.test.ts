@@ -5,7 +5,7 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
-import { verifyLedger } from '../../api/billing/verify.ts';
+import { verifyLedger } from '../../api/billing/usage.ts';
 import { readConfig, SettingsError } from '../../api/config.ts';
 import { livez, readyz } from '../../api/routes/health.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';

@@ -27,7 +27,7 @@ import { newKeyText, parseKeyText, withoutSecrets } from '../../api/accounts/key
 import { isScope } from '../../api/accounts/keys.ts';
 import { effectiveCap } from '../../api/accounts/plans.ts';
 import { openRecords, type Records, recordsOver } from '../../api/billing/records.ts';
-import { verifyLedger } from '../../api/billing/verify.ts';
+import { verifyLedger } from '../../api/billing/usage.ts';
 import { openDatabase } from '../../api/records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../../api/records/errors.ts';
 import { isEncrypted, masterKeyPath, openSecrets, secretsUnder } from '../../api/records/secrets.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { ensureFirstBusiness } from '../../api/accounts/keys.ts';
-import { verifyLedger } from '../../api/billing/verify.ts';
+import { verifyLedger } from '../../api/billing/usage.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import { acceptJob } from '../../api/jobs/rows.ts';
 import { openServices, type Services } from '../../api/services.ts';

@@ -1,25 +1,41 @@
 import { z } from 'zod';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import type { ScanTiles } from '../../../schemas/resources/tile-frame.ts';
-import { MS_PER_HOUR, timestamp } from '../../../schemas/time.ts';
-import { integerQuery, latitudeQuery, longitudeQuery, radiusQuery, wordsQuery } from '../../http/decode.ts';
+import { MONTHS, RISK_RADIUS_KM } from '../../../schemas/risk.ts';
+import { DETECTION_MIN_MM, EVENT_MIN_MM } from '../../../schemas/size.ts';
+import type { ClimatologyCell } from '../../../schemas/tables/derived.ts';
+import { addDays, daysBetween, MS_PER_HOUR, stormDate, timestamp } from '../../../schemas/time.ts';
+import { dateQuery, integerQuery, latitudeQuery, longitudeQuery, radiusQuery, wordsQuery } from '../../http/decode.ts';
+import { ApiError } from '../../http/errors.ts';
 import { archiveUrl, newestReflectivity, type PublicAddresses } from '../../published/archives/tile-archives.ts';
 import type { Edition } from '../../published/catalog.ts';
+import { dayHail } from '../../queries/history.ts';
+import { tracksOfHail } from '../../queries/track.ts';
+import { ownRow } from '../../records/own-rows.ts';
 import { getHailForecast } from '../../routes/hail-forecast.ts';
+import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
+import { getHailRisk } from '../../routes/hail-risk.ts';
 import { listStorms } from '../../routes/storms.ts';
 import { getScanTiles } from '../../routes/tiles.ts';
+import { rangeFault } from '../../rules/date-range.ts';
+import { cellOf } from '../../rules/hail-risk.ts';
 import { nearestWithin } from '../../rules/nearest.ts';
+import { rounded } from '../../rules/rounded.ts';
 import { readEndpoint } from '../../server/endpoint.ts';
 import { earlier, earlierOf, takenOver } from '../endpoint.ts';
 import {
+  damageEstimate,
   EarlierForecast,
+  EarlierHistory,
   EarlierRadar,
+  EarlierRisk,
   EarlierStorms,
   forecastConfidence,
   RADAR_PRODUCTS,
   type RadarProduct,
+  trendOfYears,
 } from '../resources.ts';
-import { simulatedForecast, simulatedStorms } from '../simulated-data.ts';
+import { simulatedForecast, simulatedHistory, simulatedRisk, simulatedStorms } from '../simulated-data.ts';
 
 const AT = { lat: '35.22', lng: '-97.44' };
 
@@ -136,4 +152,133 @@ async function reflectivityOf(edition: Edition, addresses: PublicAddresses): Pro
 
 function none(note: string): Picture {
   return { timestamp: null, tile_url: null, note };
+}
+
+const RADIUS_KM = 25;
+const DAYS_MAX = 365;
+
+const HistoryQuestion = z
+  .object({
+    lat: latitudeQuery(),
+    lng: longitudeQuery(),
+    start_date: dateQuery({ required: true, description: 'First storm date.' }),
+    end_date: dateQuery({ required: true, description: 'Last storm date, included.' }),
+  })
+  .refine(({ start_date, end_date }) => start_date <= end_date, {
+    path: ['end_date'],
+    error: 'is before start_date, expected the same date or a later one',
+  })
+  .refine(({ start_date, end_date }) => daysBetween(start_date, end_date) <= DAYS_MAX, {
+    path: ['end_date'],
+    error: `is too far from start_date, expected at most ${DAYS_MAX} days with both ends`,
+  });
+type HistoryQuestion = z.infer<typeof HistoryQuestion>;
+
+/**
+ * GET /legacy/v1/hail/history?lat=35.22&lng=-97.44&start_date=2026-05-01&end_date=2026-05-31
+ *
+ * Asks what GET /v1/hail/history asks, over dates that are said instead of the last ones.
+ */
+export const earlierHailHistory = earlier(
+  readEndpoint({
+    ...takenOver(getHailHistory),
+    route: 'GET /v1/hail/history',
+    summary: 'Storm days with hail around a point',
+    description:
+      'The largest hail within 25 km of each storm date with a detection, 10 mm or more, of at most 365 days. The cost follows the span as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days.',
+    query: HistoryQuestion,
+    reply: EarlierHistory,
+    price: ({ query: { start_date, end_date } }) => historyPrice(daysBetween(start_date, end_date), 'standard'),
+    plan: ({ query, edition, now_ms }) => {
+      checkDates(query, now_ms);
+      return { dates: edition.datesBetween(query.start_date, query.end_date) };
+    },
+    answer: async ({ query, edition, services }) => {
+      const { lat, lng: lon, start_date: first, end_date: last } = query;
+      const reach = { lat, lon, radius_km: RADIUS_KM, first, last, min_size_mm: DETECTION_MIN_MM };
+      const days = await dayHail(services, edition, { ...reach, limit: DAYS_MAX });
+      const storms = await tracksOfHail(services.engine, edition, days);
+      const body = days.map((day) => {
+        const { storm_date, duration_minutes, hail } = historyEvent(day);
+        return {
+          date: storm_date,
+          max_size_mm: hail.estimated_size_mm,
+          duration_minutes,
+          damage_estimate: damageEstimate(day.max_mm),
+          storm_id: storms.get(storm_date) ?? null,
+        };
+      });
+      return { body };
+    },
+    simulate: ({ query, now_ms }) => {
+      checkDates(query, now_ms);
+      return simulatedHistory(query);
+    },
+  }),
+  { query: { lat: '35.22', lng: '-97.44', start_date: '2026-04-03', end_date: '2026-05-01' } },
+);
+
+/** Throws `invalid_parameter` for what lies in the future. */
+function checkDates({ start_date, end_date }: HistoryQuestion, now_ms: number): void {
+  const fault = rangeFault({ date_start: start_date, date_end: end_date }, now_ms, ['start_date', 'end_date']);
+  if (fault !== null) throw new ApiError('invalid_parameter', `${fault.name} ${fault.reason}`);
+}
+
+/** The last years, which are held against those before. */
+const RECENT_DAYS = 730;
+
+/** GET /legacy/v1/locations/{id}/risk */
+export const earlierLocationRisk = earlier(
+  readEndpoint({
+    ...takenOver(getHailRisk),
+    route: 'GET /v1/locations/{id}/risk',
+    summary: 'Risk of hail at a saved location',
+    description:
+      'Climatological risk of the place, as GET /v1/hail/risk tells it, whether its hail days became more or fewer, and the last of them. The location is one of the portfolio.',
+    params: z.object({ id: z.string().meta({ description: 'Id of a saved location.' }) }),
+    reply: EarlierRisk,
+    price: () => getHailRisk.price({ params: null, query: null, body: null }),
+    plan: ({ now_ms, edition, services: { climatology, storm_day_start_hour } }) => {
+      const table = climatology.table();
+      const last = stormDate(now_ms, storm_day_start_hour);
+      const first = edition.dates[0] ?? last;
+      const dates = edition.datesBetween(first, last);
+      return { dates, first, last, table, provenance: table?.provenance ?? null };
+    },
+    answer: async ({ params, caller, edition, services, plan: { dates, table, first, last } }) => {
+      const location = await ownRow(services.records.reader, 'portfolio_locations', {
+        business_id: caller.business_id,
+        id: params.id,
+      });
+      if (location === null) throw new ApiError('not_found', 'no such location');
+      const { lat, lon } = location;
+      const reach = { lat, lon, radius_km: RISK_RADIUS_KM, first, last, min_size_mm: EVENT_MIN_MM };
+      const days = await dayHail(services, edition, { ...reach, limit: Number.POSITIVE_INFINITY });
+      const recent_from = addDays(last, 1 - RECENT_DAYS);
+      const countIn = (isIn: (date: string) => boolean) => ({
+        days: days.filter(({ storm_date }) => isIn(storm_date)).length,
+        dates: dates.filter(isIn).length,
+      });
+      const [newest] = days;
+      const cell = table?.cell(cellOf(location)) ?? null;
+      const body: EarlierRisk = {
+        location_id: location.id,
+        risk_score: cell?.annual_score ?? null,
+        annual_hail_days: cell === null ? null : rounded(expectedDays(cell), 2),
+        trend: trendOfYears(
+          countIn((date) => date < recent_from),
+          countIn((date) => date >= recent_from),
+        ),
+        last_event: newest === undefined ? null : { date: newest.storm_date, max_size_mm: rounded(newest.max_mm, 1) },
+      };
+      return { body };
+    },
+    simulate: ({ params: { id }, now_ms }) => simulatedRisk(id, now_ms),
+  }),
+  { params: { id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C' } },
+);
+
+/** Expected days a year with hail of 19 mm and more: those of the months, whose probability p of at least one such day is 1 - exp(-days). */
+function expectedDays(cell: ClimatologyCell): number {
+  return MONTHS.reduce((sum, month) => sum - Math.log1p(-cell[`any_${month}`]), 0);
 }

@@ -18,7 +18,7 @@ import type { FeatureCollection, Point, Polygon } from 'geojson';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import pino from 'pino';
 import { purgeBusiness } from '../../../api/accounts/businesses.ts';
-import { verifyLedger } from '../../../api/billing/verify.ts';
+import { verifyLedger } from '../../../api/billing/usage.ts';
 import { makeExport, servedParams, writeExport } from '../../../api/jobs/export.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
 import { REPORT } from '../../../api/jobs/kinds.ts';

@@ -1,7 +1,6 @@
 import { setPlan } from '../../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
-import { adjustUsage, readUsage, refundRequest } from '../../../../api/billing/usage.ts';
-import { verifyLedger } from '../../../../api/billing/verify.ts';
+import { adjustUsage, readUsage, refundRequest, verifyLedger } from '../../../../api/billing/usage.ts';
 import { newId } from '../../../../schemas/ids.ts';
 import { chargeOf, makeTenant, type Register, usedBy, withTenant } from '../world.ts';
 

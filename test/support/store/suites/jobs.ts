@@ -1,5 +1,5 @@
 import type { Records } from '../../../../api/billing/records.ts';
-import { verifyLedger } from '../../../../api/billing/verify.ts';
+import { verifyLedger } from '../../../../api/billing/usage.ts';
 import { acceptJob, beginJob, failJob, findServedJob, finishJob } from '../../../../api/jobs/rows.ts';
 import { wholeSeconds } from '../../../../schemas/time.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, withTenant } from '../world.ts';

@@ -1,8 +1,7 @@
 import { createKey, findKey, listKeys, rotateKey, setKeyCap } from '../../../../api/accounts/keys.ts';
 import { refundVisibly } from '../../../../api/billing/ledger.ts';
 import type { Records } from '../../../../api/billing/records.ts';
-import { readUsage } from '../../../../api/billing/usage.ts';
-import { verifyLedger } from '../../../../api/billing/verify.ts';
+import { readUsage, verifyLedger } from '../../../../api/billing/usage.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, withTenant } from '../world.ts';
 
 async function rowOf(records: Records, { caller }: Tenant) {

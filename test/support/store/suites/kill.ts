@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { verifyLedger } from '../../../../api/billing/verify.ts';
+import { verifyLedger } from '../../../../api/billing/usage.ts';
 import { type DatabaseLocation, snapshot } from '../../../../api/records/database.ts';
 import { makeTenant, type Register } from '../world.ts';
 

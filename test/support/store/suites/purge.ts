@@ -1,5 +1,5 @@
 import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
-import { verifyLedger } from '../../../../api/billing/verify.ts';
+import { verifyLedger } from '../../../../api/billing/usage.ts';
 import { BusinessGone } from '../../../../api/records/errors.ts';
 import { chargeOf, makeTenant, type Register } from '../world.ts';
 
