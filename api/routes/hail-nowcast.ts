@@ -10,8 +10,14 @@ import {
   STRIKE_MM,
   untrackedSources,
 } from '../../schemas/nowcast/probability.ts';
-import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
-import { type LeadKey, NOWCAST_EXAMPLE, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
+import { NOWCAST_MODEL, type NowcastFit } from '../../schemas/reference/nowcast-model.ts';
+import {
+  type LeadKey,
+  NOWCAST_EXAMPLE,
+  NOWCAST_LEADS,
+  Nowcast,
+  SIMULATED_NOTE,
+} from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { pointQuery, radiusQuery } from '../http/decode.ts';
 import type { Edition } from '../published/catalog.ts';
@@ -58,7 +64,7 @@ export const getHailNowcast = readEndpoint({
       active,
       location: roundedPosition(query),
       nearest_storm: nearest && nearestStorm(nearest),
-      nowcast: active ? leads(nowcast(query, inReach(hailSources(edition, snapshot), near), at_ms, fit)) : null,
+      nowcast: active ? leads(nowcast(query, inReach(hailSources(edition, snapshot), near), at_ms, fit), fit) : null,
       note: noteOf([
         ...(nearest === null ? hailAlone(snapshot, near, now) : []),
         ...(active && isSmall(snapshot, storms, now) ? [TOO_SMALL_TO_COUNT] : []),
@@ -111,12 +117,12 @@ function nearestStorm({ item: { seen }, distance_km }: Found<Storm>): NonNullabl
   };
 }
 
-function leads(probabilities: Readonly<Record<LeadKey, number>>): NonNullable<Nowcast['nowcast']> {
+function leads(probabilities: Readonly<Record<LeadKey, number>>, fit: NowcastFit): NonNullable<Nowcast['nowcast']> {
   const lead = ({ key, minutes, quality, note }: (typeof NOWCAST_LEADS)[number]) => ({
     minutes,
     probability: rounded(probabilities[key], 3),
     quality,
-    note,
+    note: fit === NOWCAST_MODEL.simulated ? SIMULATED_NOTE : note,
   });
   return { t15: lead(NOWCAST_LEADS[0]), t30: lead(NOWCAST_LEADS[1]), t45: lead(NOWCAST_LEADS[2]) };
 }

@@ -18,15 +18,15 @@ export interface NowcastFit {
 
 /** How a lead did on an evening of real frames, by weights and baselines fitted on the other evenings. */
 export interface EveningQuality {
-  /** Date of the evening. */
+  /** Region and year. */
   readonly evening: string;
   /** The baseline with the lowest Brier score on it. */
   readonly rival: string;
-  /** Skill over that baseline: 5 and 95 % of draws of regions; null where the blocks are too few for an interval. */
-  readonly low: number | null;
-  readonly high: number | null;
-  /** Of the logistic recalibration, where 0.02 or more was said; null where too little was said for one. */
-  readonly intercept: number | null;
+  /** Skill over that baseline: 5 and 95 % of draws of regions. */
+  readonly low: number;
+  readonly high: number;
+  /** Of the logistic recalibration, where 0.02 or more was said. */
+  readonly intercept: number;
 }
 
 /** The strike nowcast as fitted by `npm run bench -- nowcast --fit`. A fit on simulations never judges observed data. */
