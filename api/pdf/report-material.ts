@@ -163,14 +163,9 @@ export function stormDateSpan(date: string, storm_day_start_hour: number, last =
   };
 }
 
-/** False for a weak echo alone, which may not be hail. */
-export function isHail({ verdict }: VerificationEvent): boolean {
-  return verdict !== 'miss';
-}
-
-/** Storm dates that get a map. */
+/** Storm dates that get a map: a weak echo alone may not be hail. */
 export function mappedDates(events: readonly VerificationEvent[]): Set<string> {
-  const strongest = events.filter(isHail).sort(byStrength);
+  const strongest = events.filter(({ verdict }) => verdict !== 'miss').sort(byStrength);
   return new Set(strongest.slice(0, MAPS_MAX).map(({ event_date }) => event_date));
 }
 

@@ -5,7 +5,7 @@ import { VERDICT_RULES } from '../rules/verification.ts';
 import { heading, INK, paragraph, rule, STYLES, section, TEXT_WIDTH, VERDICT_LOOKS, WARNING } from './blocks.ts';
 import { eventMap, legend, MAP_SIDE } from './event-map.ts';
 import { placeInWords } from './place.ts';
-import { isHail, MAPS_MAX, type Report, type ReportEvent, type ReportMaterial, readReport } from './report-material.ts';
+import { MAPS_MAX, type Report, type ReportEvent, type ReportMaterial, readReport } from './report-material.ts';
 import {
   eventSummary,
   LIMITS,
@@ -67,7 +67,7 @@ export async function reportPdf(material: ReportMaterial, { compress = true } = 
         unbreakable: true,
       },
     ],
-    header: band(report, 0),
+    background: bands(report),
     footer: pageFooter(report),
     // A title whose table begins on the next page goes there, too.
     pageBreakBefore: ({ headlineLevel }, { getFollowingNodesOnPage }) =>
@@ -94,35 +94,34 @@ export async function reportPdf(material: ReportMaterial, { compress = true } = 
   return pdfmake.createPdf(definition).getBuffer();
 }
 
-/** Foot of every page: report, hash and page number, and a band where data are not real. */
-function pageFooter(report: Report): DynamicContent {
-  const hash_start = `${report.verification.verification_hash.slice(0, HASH_PREFIX)}…`;
-  return (page, pages) => [
-    {
-      stack: [
-        rule(0.5, 5, 4),
-        {
-          columns: [
-            `Report ${report.report_id}`,
-            { text: hash_start, alignment: 'center' },
-            { text: `Page ${page} of ${pages}`, alignment: 'right' },
-          ],
-          style: 'small',
-        },
-      ],
-      margin: [MARGINS[0], 0, MARGINS[2], 0],
-    },
-    ...band(report, MARGINS[3] - BAND_HEIGHT),
-  ];
+/** Foot of every page: report, hash and page number. */
+function pageFooter({ report_id, verification }: Report): DynamicContent {
+  const hash_start = `${verification.verification_hash.slice(0, HASH_PREFIX)}…`;
+  return (page, pages) => ({
+    stack: [
+      rule(0.5, 5, 4),
+      {
+        columns: [
+          `Report ${report_id}`,
+          { text: hash_start, alignment: 'center' },
+          { text: `Page ${page} of ${pages}`, alignment: 'right' },
+        ],
+        style: 'small',
+      },
+    ],
+    margin: [MARGINS[0], 0, MARGINS[2], 0],
+  });
 }
 
-/** A band over the whole width, `y` points below the top of a page's head or foot: cropping one margin leaves the other band. */
-function band({ not_real }: Report, y: number): Content[] {
+/** Bands above and below on every page where data are not real: cropping one margin leaves the other band. */
+function bands({ not_real }: Report): Content[] {
   if (not_real === null) return [];
+  const tops = [0, 792 - BAND_HEIGHT];
+  const rects = tops.map((y) => ({ type: 'rect' as const, x: 0, y, w: 612, h: BAND_HEIGHT, color: WARNING }));
   const text = { text: not_real.band, fontSize: 11, bold: true, color: '#ffffff', alignment: 'center' as const };
   return [
-    { canvas: [{ type: 'rect', x: 0, y: 0, w: 612, h: BAND_HEIGHT, color: WARNING }], absolutePosition: { x: 0, y } },
-    { ...text, absolutePosition: { x: 0, y: y + 4.7 } },
+    { canvas: rects, absolutePosition: { x: 0, y: 0 } },
+    ...tops.map((y) => ({ ...text, absolutePosition: { x: 0, y: y + 4.7 } })),
   ];
 }
 
@@ -185,7 +184,7 @@ function verdictCounts(events: readonly ReportEvent[]): Content {
 /** A map and its summary for each storm date with hail, up to `MAPS_MAX`; empty without hail. */
 function maps(report: Report): Content[] {
   const { events, verification, not_real, local } = report;
-  const hail = events.filter(({ event }) => isHail(event)).length;
+  const hail = events.filter(({ event }) => event.verdict !== 'miss').length;
   const weak = events.length - hail;
   const unmapped = ` Maps are drawn for ${MAPS_MAX} of ${hail} storm dates with hail, those with the strongest verdicts and the largest hail.`;
   const without = ` ${counted(weak, 'storm date')} with a weak echo only ${weak === 1 ? 'has' : 'have'} no map.`;

@@ -162,7 +162,7 @@ function spansInWords(local: LocalTime, spans: readonly Span[]): string {
   return `${printed.join('; ')}${longest.length < spans.length ? '; and shorter times' : ''}`;
 }
 
-/** Titled sentences on an event with hail: radar, ground reports, warnings, reason of the verdict. */
+/** Titled sentences on an event with hail: radar, ground reports, warnings. */
 export function eventSummary(
   row: ReportEvent,
   { warnings, local }: Report,
@@ -176,7 +176,6 @@ export function eventSummary(
       'Warnings in force at the location',
       warnings === null ? 'Warnings were not collected.' : `${in_force || 'None in the collected feed'}.`,
     ],
-    ['Verdict', `${verdictReason(row)} Confidence ${row.event.ml_confidence.toFixed(3)} of 1.`],
   ];
 }
 
@@ -207,16 +206,6 @@ function reportSentence({ event, reports, has_reports }: ReportEvent): string {
     return `None ${WITHIN} in the collected feeds. That nobody reported hail does not show that none fell.`;
   const corroborates = event.ground_truth.corroborated ? 'at least one corroborates' : 'none corroborates';
   return `${reports.length} ${WITHIN}, listed below; ${corroborates} the radar in size, place and time.`;
-}
-
-function verdictReason({ event: { verdict, n_detections, ground_truth } }: ReportEvent): string {
-  if (verdict === 'hit')
-    return ground_truth.corroborated
-      ? 'Hit: a radar detection that a ground report corroborates.'
-      : 'Hit: a strong radar detection close to the location, without a ground report that corroborates it.';
-  return n_detections > 0
-    ? 'Marginal: a radar detection that no ground report corroborates and that is not strong enough alone.'
-    : 'Marginal: a ground report without a radar detection.';
 }
 
 export const LIMITS = [
