@@ -1,6 +1,6 @@
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import type { AreaSummary } from '../../schemas/resources/area.ts';
-import { starRing } from '../support/data/simple-rings.ts';
+import { starRing } from '../support/data/rings.ts';
 import { raise } from '../support/service/alerts.ts';
 import {
   AREA_ENDPOINTS,

@@ -15,9 +15,9 @@ import { type Detection, detections } from '../../schemas/tables/radar.ts';
 import { addDays } from '../../schemas/time.ts';
 import { drawTenths } from '../support/data/draw.ts';
 import { publishDays, REAL_DATE, realDay, standingHail } from '../support/data/published-days.ts';
+import { isValidMultiPolygon } from '../support/data/rings.ts';
 import { dayMaxRow } from '../support/data/rows.ts';
 import { hasSharedData, sharedTest } from '../support/data/shared-data.ts';
-import { isValidMultiPolygon } from '../support/data/valid-multi-polygon.ts';
 import {
   MONTH_LATER_MS,
   midnight,

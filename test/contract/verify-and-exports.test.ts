@@ -10,8 +10,7 @@ import { openCatalog } from '../../api/published/catalog.ts';
 import { createVerification } from '../../api/routes/verify.ts';
 import type { Dataset, ExportParams } from '../../schemas/resources/export-job.ts';
 import { Verification } from '../../schemas/resources/verification.ts';
-import { publishFeeds } from '../support/data/feeds.ts';
-import { reportList } from '../support/data/report-list.ts';
+import { publishFeeds, reportList } from '../support/data/feeds.ts';
 import {
   ingest,
   midnight,

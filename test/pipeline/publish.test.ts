@@ -38,11 +38,10 @@ import { addDays, MS_PER_DAY, MS_PER_MIN, scanId, timestamp } from '../../schema
 import { openArchive } from '../support/data/archive.ts';
 import { logicalContent, sameContent } from '../support/data/content.ts';
 import { drawTenths } from '../support/data/draw.ts';
-import { frameRow } from '../support/data/frame-row.ts';
-import { headsOf } from '../support/data/iceberg-reading.ts';
 import { drawPixels } from '../support/data/pixels.ts';
-import { DAY, DAY_MS, dayMaxRow } from '../support/data/rows.ts';
+import { DAY, DAY_MS, dayMaxRow, frameRow } from '../support/data/rows.ts';
 import { aroundMidnight, midnight } from '../support/data/small-world.ts';
+import { headsOf } from '../support/data/table-reading.ts';
 import {
   asObserved,
   filesOf,

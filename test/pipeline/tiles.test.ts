@@ -29,9 +29,9 @@ import { DayMax } from '../../schemas/tables/radar.ts';
 import { type OpenArchive, openArchive, properties } from '../support/data/archive.ts';
 import { composite, draw, drawTenths } from '../support/data/draw.ts';
 import { pixelsOf, REAL_DAY, REAL_SCAN, realField } from '../support/data/pixels.ts';
+import { isValidMultiPolygon } from '../support/data/rings.ts';
 import { cell, DAY, DAY_MS, dayMaxRow, trackPoint } from '../support/data/rows.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
-import { isValidMultiPolygon } from '../support/data/valid-multi-polygon.ts';
 
 /** A scan so many minutes into the day; sizes in tenths of a millimetre, confidence 0.01 per mm. */
 function scan(minute: number, values: number[][], companions: CompanionValues = {}): ScanOfDay {

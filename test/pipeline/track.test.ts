@@ -54,8 +54,7 @@ import {
   SCANS,
   START,
 } from '../support/data/parting.ts';
-import { square } from '../support/data/square.ts';
-import { trackCells } from '../support/data/track-cells.ts';
+import { square, trackCells } from '../support/data/track-cells.ts';
 
 /** Cells of a picture: one per connected group of digits, a pixel about a kilometre. */
 function picture(drawing: string): TrackCell[] {

@@ -37,8 +37,8 @@ import { findConflicts } from '../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt, multiPolygonToWkt, polygonToWkt } from '../../schemas/geo/wkt.ts';
 import { openArchive } from '../support/data/archive.ts';
 import { drawPixels, type Pixels, pixelsOf, REAL_DAY, realField } from '../support/data/pixels.ts';
+import { isValidMultiPolygon } from '../support/data/rings.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
-import { isValidMultiPolygon } from '../support/data/valid-multi-polygon.ts';
 
 const HERE = { lat: 40, lon: -95 };
 const radar = (id: string, distance_km: number, bearing_deg = 90): Antenna => ({

@@ -68,9 +68,9 @@ import {
 } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, millimetres, text } from '../../schemas/units.ts';
 import { PROJECT, readDocument } from '../support/data/markdown.ts';
+import { isValidMultiPolygon } from '../support/data/rings.ts';
 import { DAY_MS, trackPoint } from '../support/data/rows.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
-import { isValidMultiPolygon } from '../support/data/valid-multi-polygon.ts';
 
 test('columns come in the order of the schema, with type, unit and whether they may be missing', (t) => {
   const row = z.object({ name: text('Who.'), size_mm: millimetres('How large.').nullable() });

@@ -8,19 +8,20 @@ import { clearDate } from '../../pipeline/publish/commit-dates.ts';
 import { compactDay, compactMonth } from '../../pipeline/publish/compact.ts';
 import { sweepRoot } from '../../pipeline/publish/sweep.ts';
 import { detections } from '../../schemas/tables/radar.ts';
+import { copyFolder } from '../support/data/prepared.ts';
+import { aroundMidnight, midnight } from '../support/data/small-world.ts';
+import { assetsOf, itemsOf, walkStac } from '../support/data/stac-walk.ts';
 import {
+  catalogue,
   icebergRows,
   liveFiles,
   manifestRows,
   metadataOf,
+  sameAsManifests,
   serveFiles,
   tableUrl,
-} from '../support/data/iceberg-reading.ts';
-import { copyFolder } from '../support/data/prepared.ts';
-import { catalogue, sameAsManifests } from '../support/data/same-as-manifests.ts';
-import { aroundMidnight, midnight } from '../support/data/small-world.ts';
-import { assetsOf, itemsOf, walkStac } from '../support/data/stac-walk.ts';
-import { viewTexts } from '../support/data/view-rows.ts';
+  viewTexts,
+} from '../support/data/table-reading.ts';
 import { copyOf, ingest, MONTH_LATER_MS, onRoot, publishedRoot, scratch } from '../support/data/world.ts';
 import { commandHere } from '../support/kill/command-here.ts';
 import { command, killedAt, pointsOf } from '../support/kill/killed.ts';

@@ -11,8 +11,7 @@ import {
   serviceTest,
   type Visit,
 } from '../support/browser/browser.ts';
-import { alertsFile, publishFeeds, ringOf } from '../support/data/feeds.ts';
-import { reportList } from '../support/data/report-list.ts';
+import { alertsFile, publishFeeds, reportList, ringOf } from '../support/data/feeds.ts';
 import { midnight, ownCopy, preparedRoot } from '../support/data/world.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
 

@@ -45,8 +45,8 @@ import { drawTenths } from '../../support/data/draw.ts';
 import { PARQUET_READERS, parquetNotes } from '../../support/data/export-readers.ts';
 import { publishFeeds } from '../../support/data/feeds.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
+import { isValidMultiPolygon } from '../../support/data/rings.ts';
 import { dayMaxRow } from '../../support/data/rows.ts';
-import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 import { SCRATCH } from '../../support/data/world.ts';
 import { creditsOf, openAccount } from '../../support/service/account.ts';
 import {

@@ -28,11 +28,10 @@ import { VERDICTS, type VerificationEvent } from '../../../schemas/resources/ver
 import { frames, uncovered } from '../../../schemas/tables/radar.ts';
 import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
 import { drawTenths } from '../../support/data/draw.ts';
-import { alertsFile, publishFeeds } from '../../support/data/feeds.ts';
-import { frameRow } from '../../support/data/frame-row.ts';
+import { alertsFile, type ListedReport, publishFeeds, reportList } from '../../support/data/feeds.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
-import { type ListedReport, reportList } from '../../support/data/report-list.ts';
+import { frameRow } from '../../support/data/rows.ts';
 import {
   ingest,
   MONTH_LATER_MS,

@@ -25,9 +25,9 @@ import type { Warning } from '../../../schemas/tables/feeds.ts';
 import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
+import { isValidMultiPolygon } from '../../support/data/rings.ts';
 import { DAY, dayMaxRow } from '../../support/data/rows.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
-import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 /** Observation time of the first column. */
 const START_MS = Date.parse('2026-05-01T20:00:00Z');

@@ -32,10 +32,16 @@ import { type PortfolioUpload, REJECTIONS } from '../../../schemas/resources/por
 import { regionBox } from '../../../schemas/resources/region-box.ts';
 import { draw } from '../../support/data/draw.ts';
 import { drawPixels, pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
+import {
+  bandRing,
+  combRing,
+  corridorRing,
+  isValidMultiPolygon,
+  simpleRing,
+  starRing,
+} from '../../support/data/rings.ts';
 import { askShapely } from '../../support/data/shapely.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { bandRing, combRing, corridorRing, simpleRing, starRing } from '../../support/data/simple-rings.ts';
-import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 const SQUARE = 'POLYGON ((-98 35, -97 35, -97 36, -98 36, -98 35))';
 const HOLED =

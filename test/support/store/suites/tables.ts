@@ -1,9 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
 import type { Records } from '../../../../api/billing/records.ts';
+import { verifyLedger } from '../../../../api/billing/usage.ts';
+import { acceptJob, beginJob, failJob, findServedJob, finishJob } from '../../../../api/jobs/rows.ts';
 import type { Store } from '../../../../api/records/database.ts';
+import { BusinessGone } from '../../../../api/records/errors.ts';
 import { ALL_TABLES, type Database } from '../../../../api/records/schema.ts';
-import { chargeOf, makeTenant, type Register, type Tenant, type World } from '../world.ts';
+import { wholeSeconds } from '../../../../schemas/time.ts';
+import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, withTenant } from '../world.ts';
 
 /** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */
 const LEFT_BY_PURGE = ['audit', 'matched_scans', 'probes', 'settings', 'tasks'];
@@ -88,5 +92,202 @@ export function tablesSuite(test: Register): void {
     for (const table of await tablesFound(records.store))
       if ((await rowsIn(records.reader, table.name)) > 0) left.push(table.name);
     t.deepEqual(left, LEFT_BY_PURGE);
+  });
+}
+const ANSWER = { status: 200, type: 'application/json', body: '{}' };
+/** Tables that hold rows of a business. */
+const OWNED = [
+  'plans',
+  'keys',
+  'periods',
+  'ledger',
+  'usage',
+  'request_counts',
+  'cursors',
+  'portfolio_locations',
+] as const;
+const ROUNDS = 6;
+
+/** A business is removed while it is used. */
+export function purgeSuite(test: Register): void {
+  test('a business that is gone is neither charged nor over its cap, and no rows of it come back', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const { business_id, key_id } = tenant.caller;
+    await records.transaction((rows) =>
+      purgeBusiness(rows, records.store, { id: business_id, name: 'acme' }, world.now_ms),
+    );
+    await t.throwsAsync(records.charge(chargeOf(tenant, 3, world)), { instanceOf: BusinessGone });
+    const write = records.write(business_id, chargeOf(tenant, 3, world), null, world.now_ms, async () => ANSWER);
+    await t.throwsAsync(write, { instanceOf: BusinessGone });
+    records.countRequest(key_id, world.now_ms);
+    await records.close();
+    const reopened = await world.open();
+    for (const table of OWNED) t.deepEqual(await reopened.reader.selectFrom(table).selectAll().execute(), [], table);
+  });
+
+  // PostgreSQL finds a circle out by itself within a second.
+  test('a business that is removed while it is charged and written to makes nobody wait in a circle', async (t, world) => {
+    const all = [await world.open(), await world.open()] as const;
+    const [records] = all;
+    for (let round = 0; round < ROUNDS; round++) {
+      const stays = await makeTenant(records, world, `stays ${round}`);
+      const goes = await makeTenant(records, world, `goes ${round}`);
+      const { business_id, key_id } = goes.caller;
+      const outcomes: unknown[] = [];
+      let gone = false;
+      const use = async (each: typeof records, k: number) => {
+        while (!gone) {
+          each.countRequest(key_id, world.now_ms);
+          const charges = [goes, stays].map((tenant) => each.charge(chargeOf(tenant, 1, world, `operation ${k}`)));
+          if (k === 0)
+            charges.push(
+              each
+                .write(business_id, chargeOf(goes, 1, world), null, world.now_ms, async () => ANSWER)
+                .then((answer) => (answer === 'over_cap' ? answer : 'charged')),
+            );
+          outcomes.push(...(await Promise.allSettled(charges)));
+        }
+      };
+      const using = all.flatMap((each) => [0, 1, 2].map((k) => use(each, k)));
+      await records.charge(chargeOf(goes, 1, world));
+      try {
+        await records.transaction((rows) =>
+          purgeBusiness(rows, records.store, { id: business_id, name: goes.name }, world.now_ms),
+        );
+      } finally {
+        gone = true;
+      }
+      await Promise.all(using);
+      for (const outcome of outcomes as PromiseSettledResult<string>[])
+        if (outcome.status === 'fulfilled') t.is(outcome.value, 'charged');
+        else t.true(outcome.reason instanceof BusinessGone, String(outcome.reason));
+      for (const table of ['periods', 'ledger', 'usage'] as const)
+        t.deepEqual(
+          await records.reader.selectFrom(table).selectAll().where('business_id', '=', business_id).execute(),
+          [],
+        );
+    }
+    t.deepEqual((await verifyLedger(records.reader)).faults, []);
+  });
+}
+const JOB_ROUNDS = 8;
+const RESULT = {
+  summary: {},
+  data_as_of_ms: null,
+  data_source: null,
+  media_type: 'application/pdf',
+  file_name: 'report.pdf',
+  bytes: 1,
+  sha256: 'ab',
+} as const;
+
+const NO_QUEUE = { add: async () => {} };
+const PRICE = { operation: 'verify.report.create', credits: 100, count: 1 };
+const RANGE = { lat: 35, lon: -97, date_start: '2026-04-01', date_end: '2026-05-01' };
+
+/** Accepts a job for 100 credits; its id. */
+async function accept(records: Records, tenant: Tenant, world: World): Promise<string> {
+  let id = '';
+  const { business_id, key_id } = tenant.caller;
+  const charge = chargeOf(tenant, 100, world, PRICE.operation);
+  await records.write(business_id, charge, null, world.now_ms, async (writer) => {
+    id = await acceptJob(writer, NO_QUEUE, { kind: 'report', params: RANGE, caller: { key_id }, price: PRICE });
+    return { status: 202, type: 'application/json', body: '{}' };
+  });
+  return id;
+}
+
+/** Jobs end once, whoever ends them. */
+export function jobsSuite(test: Register): void {
+  const tenantTest = withTenant(test);
+  test('a job that is ended by two processes at once ends once, done or failed, and a failure is given back once', async (t, world) => {
+    const all = [await world.open(), await world.open()] as const;
+    const [records] = all;
+    const tenant = await makeTenant(records, world, 'acme');
+    let done = 0;
+    for (let round = 0; round < JOB_ROUNDS; round++) {
+      const id = await accept(records, tenant, world);
+      const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
+      if (job === null) throw new Error('a new job is not pending');
+      const finish = (each: Records) => each.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms));
+      const fail = (each: Records) => each.transaction((rows) => failJob(rows, job, 'it failed', world.now_ms));
+      const ends = all.flatMap((each, k) =>
+        k === round % 2 ? [finish(each), fail(each)] : [fail(each), finish(each)],
+      );
+      const outcomes = await Promise.all(ends);
+      t.is(outcomes.filter((is_own) => is_own).length, 1);
+      t.is(await records.transaction((rows) => beginJob(rows, id, world.now_ms)), null);
+      const { status } = await records.reader
+        .selectFrom('jobs')
+        .select('status')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+      if (status === 'done') done += 1;
+    }
+    t.is(await usedBy(records, tenant), 100 * done);
+    const { faults, credits } = await verifyLedger(records.reader);
+    t.deepEqual([faults, credits], [[], 100 * done]);
+  });
+
+  test('a job whose file is lost is given back once, however many services miss it at once', async (t, world) => {
+    const all = [await world.open(), await world.open()] as const;
+    const [records] = all;
+    const tenant = await makeTenant(records, world, 'acme');
+    for (let round = 0; round < JOB_ROUNDS; round++) {
+      const id = await accept(records, tenant, world);
+      t.true(await records.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms)));
+      const done = await findServedJob(records.reader, id, world.now_ms);
+      if (done === null) throw new Error('a job that ended well is not done');
+      const misses = [...all, ...all].map((each) =>
+        each.transaction((rows) => failJob(rows, done, 'its file is gone', world.now_ms)),
+      );
+      t.is((await Promise.all(misses)).filter((is_own) => is_own).length, 1);
+      t.false(await records.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms)));
+    }
+    t.is(await usedBy(records, tenant), 0);
+    const { faults, rows } = await verifyLedger(records.reader);
+    t.deepEqual([faults, rows], [[], 2 * JOB_ROUNDS]);
+  });
+
+  tenantTest(
+    'up to when the data of a job go is kept to the second with its file, and is nothing where nobody knows',
+    async (t, world, records, tenant) => {
+      for (const data_as_of_ms of [Date.parse('2026-05-01T23:58:40Z'), null]) {
+        const id = await accept(records, tenant, world);
+        const result = { ...RESULT, data_as_of_ms };
+        t.true(await records.transaction((rows) => finishJob(rows, id, result, world.now_ms)));
+        const done = await findServedJob(records.reader, id, world.now_ms);
+        t.is(wholeSeconds(done?.data_as_of ?? null), data_as_of_ms === null ? null : '2026-05-01T23:58:40Z');
+      }
+    },
+  );
+
+  tenantTest(
+    'a refund has a line and an operation of its own, on the day of its charge, and is nobody’s call',
+    async (t, world, records, tenant) => {
+      const id = await accept(records, tenant, world);
+      const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
+      if (job === null) throw new Error('a new job is not pending');
+      await records.transaction((rows) => failJob(rows, job, 'it failed', world.now_ms + 40 * 86_400_000));
+      const usage = await records.reader.selectFrom('usage').selectAll().orderBy('operation').execute();
+      t.deepEqual(
+        usage.map(({ day, operation, calls, count, credits }) => [day, operation, calls, count, credits]),
+        [
+          ['2026-05-20', 'verify.report.create', 1, 1, 100],
+          ['2026-05-20', 'verify.report.create.refund', 0, 1, -100],
+        ],
+      );
+      t.deepEqual((await verifyLedger(records.reader)).faults, []);
+    },
+  );
+
+  test('a business has no more pending jobs than it may, however many it asks for at once', async (t, world) => {
+    const all = [await world.open(), await world.open()] as const;
+    const tenant = await makeTenant(all[0], world, 'acme');
+    const asked = Array.from({ length: 24 }, (_, k) => accept(all[k % 2 === 0 ? 0 : 1], tenant, world));
+    const refusals = (await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected');
+    t.is(refusals.length, 4);
+    t.is(await usedBy(all[0], tenant), 2_000);
   });
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { Ring } from '../../../schemas/geo/rings.ts';
+import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
+import { findConflicts } from '../../../schemas/geo/validity.ts';
 
 type Place = readonly [lon: number, lat: number];
 
@@ -71,3 +72,7 @@ const band = fc
 export const simpleRing: fc.Arbitrary<Ring> = fc
   .tuple(fc.oneof(star, band), fc.boolean())
   .map(([ring, isReversed]) => (isReversed ? ring.toReversed() : ring));
+/** Why a MultiPolygon is not valid; null when it is. */
+export function isValidMultiPolygon(polygons: MultiPolygon): string | null {
+  return findConflicts(polygons)[0]?.reason ?? null;
+}
