@@ -86,19 +86,11 @@ export async function businessNamed(records: Records, nameOrId: string): Promise
   return business;
 }
 
-/** What the work of a command on the records gets. */
-export interface Desk {
-  readonly records: Records;
-  readonly settings: Config;
-  /** Data clock, epoch milliseconds. */
-  readonly now_ms: number;
-}
+/** What the work of a command on the records gets: `now_ms` is the data clock. */
+export type Desk = { readonly records: Records; readonly settings: Config; readonly now_ms: number };
 
 /** Output of a command: one JSON object with `--json`, else `lines`, which are made from the object when left out. */
-export interface Printed {
-  readonly json: object;
-  readonly lines?: readonly string[];
-}
+type Printed = { readonly json: object; readonly lines?: readonly string[] };
 
 /** A command on the records, such as `show <business>`. */
 interface RecordsCommand<Given, Options, Args extends readonly unknown[]> {

@@ -27,15 +27,6 @@ import {
   parseInstant,
 } from './cli.ts';
 
-interface CreateOptions {
-  readonly live?: true;
-  readonly test?: true;
-  readonly name: string;
-  readonly scopes?: readonly string[];
-  readonly expires?: string;
-  readonly variant: VariantName;
-}
-
 const LONGEST_GRACE_MS = 365 * 86_400_000;
 
 /** `hail-api key`: keys of businesses. The text of a key is printed once and not stored. */
@@ -63,7 +54,7 @@ export function keyCommand(config: () => Config): Command {
             'after',
             '\nExamples:\n  hail-api key create acme --live --name dashboard\n  hail-api key create acme --live --scopes hail:read,storms:read --expires 2027-01-01\n  hail-api key create acme --test --variant legacy',
           ),
-      run: async (desk, options: CreateOptions) => {
+      run: async (desk, options: Parameters<typeof newKey>[0]) => {
         const { records, business, now_ms } = desk;
         const key = { ...newKey(options, now_ms), business_id: business.id };
         const made = await records.transaction((rows) => createKey(rows, key, now_ms));
@@ -82,7 +73,7 @@ export function keyCommand(config: () => Config): Command {
       run: async (desk, { grace }: { readonly grace: number }, id) => {
         const { records, now_ms } = desk;
         const made = await records.transaction(async (rows) => {
-          const row = await keyNamed({ reader: rows }, id);
+          const row = await keyNamed(rows, id);
           const { status } = keyInfo(row, now_ms);
           if (status !== 'active') throw new CommandError('conflict', `key ${id}: is ${status}, expected active`);
           return await rotateKey(rows, row, grace, now_ms);
@@ -96,7 +87,7 @@ export function keyCommand(config: () => Config): Command {
       about: 'end a key, by id or public id; in force within a second',
       run: async (desk, _, id) => {
         const { records, now_ms } = desk;
-        const before = await keyNamed(records, id);
+        const before = await keyNamed(records.reader, id);
         const changed = await records.transaction((rows) => revokeKey(rows, before, now_ms));
         return { json: { ...(await shownKey(desk, id)), changed } };
       },
@@ -114,7 +105,7 @@ export function keyCommand(config: () => Config): Command {
       run: async (desk, { cap: { monthly_cap } }: { readonly cap: { readonly monthly_cap: number | null } }, id) => {
         const { records, now_ms } = desk;
         const changed = await records.transaction(async (rows) =>
-          setKeyCap(rows, await keyNamed({ reader: rows }, id), monthly_cap, now_ms),
+          setKeyCap(rows, await keyNamed(rows, id), monthly_cap, now_ms),
         );
         return { json: { ...(await shownKey(desk, id)), monthly_cap, changed } };
       },
@@ -129,7 +120,18 @@ export function keyCommand(config: () => Config): Command {
   ]);
 }
 
-function newKey({ live, test, name, scopes = ['*'], expires, variant }: CreateOptions, now_ms: number) {
+function newKey(
+  options: {
+    live?: true;
+    test?: true;
+    name: string;
+    scopes?: readonly string[];
+    expires?: string;
+    variant: VariantName;
+  },
+  now_ms: number,
+) {
+  const { live, test, name, scopes = ['*'], expires, variant } = options;
   if (live === test) throw new CommandError('usage', 'key: found both or neither of --live and --test, expected one');
   const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined)
@@ -145,12 +147,12 @@ function newKey({ live, test, name, scopes = ['*'], expires, variant }: CreateOp
 
 const grace = argument('at most 365d', (text) => (duration(text) > LONGEST_GRACE_MS ? null : duration(text)));
 
-async function keyNamed({ reader }: Pick<Desk['records'], 'reader'>, id: string) {
-  const row = await findKey(reader, id);
+async function keyNamed(rows: Desk['records']['reader'], id: string) {
+  const row = await findKey(rows, id);
   if (row !== null) return row;
   throw new CommandError('not_found', `key ${id}: does not exist, expected the id or public id of a key`);
 }
 
 async function shownKey({ records, now_ms }: Desk, id: string) {
-  return keyInfo(await keyNamed(records, id), now_ms);
+  return keyInfo(await keyNamed(records.reader, id), now_ms);
 }

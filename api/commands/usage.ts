@@ -77,10 +77,8 @@ export function ledgerLines({ rows, credits, faults }: LedgerCheck): readonly st
   return [
     `${counted(faults.length, 'sum')} of ${read} differ:`,
     ...faults.map((fault) => {
-      const [found, ledger] =
-        'found_credits' in fault
-          ? [fault.found_credits, fault.ledger_credits]
-          : [fault.found_count, fault.ledger_count];
+      const found = 'found_credits' in fault ? fault.found_credits : fault.found_count;
+      const ledger = 'ledger_credits' in fault ? fault.ledger_credits : fault.ledger_count;
       return `  ${fault.business_id} ${fault.subject}: ${fault.what} says ${found}, the ledger ${ledger}`;
     }),
   ];

@@ -35,12 +35,10 @@ type Figures = Awaited<ReturnType<typeof readFigures>>;
 
 /** Figures of the shared records. Times are epoch milliseconds. Throws RecordsUnavailable. */
 async function readFigures(rows: Kysely<Database>) {
-  const {
-    rows: [found],
-  } = await sql<{ readonly waiting_since: string | null; readonly open_alerts: number }>`
+  const found = await sql<{ readonly waiting_since: string | null; readonly open_alerts: number }>`
     select (select min(created_at) from jobs where status = 'pending' and started_at is null) as waiting_since,
       (select count(open_location) from alerts) as open_alerts`.execute(rows);
-  const { waiting_since = null, open_alerts = 0 } = found ?? {};
+  const { waiting_since = null, open_alerts = 0 } = found.rows[0] ?? {};
   return {
     messages: await messageBacklog(rows, Date.now()),
     jobs: await jobBacklog(rows),
@@ -93,16 +91,15 @@ function gaugesOf(services: Services, ready: boolean | null, figures: Figures | 
   const load = queue.load(MESSAGE_TASK);
   add('delivery_attempts_running', [], [load?.running]);
   add('delivery_slots', [], [load?.slots]);
-  const answers = engine.load();
-  const exports = jobEngine.load();
-  const statements = (ofAnswers: readonly [number, number], ofJobs: readonly [number, number]): readonly Series[] => [
-    [ofAnswers[0], 'answers', 'running'],
-    [ofAnswers[1], 'answers', 'waiting'],
-    [ofJobs[0], 'jobs', 'running'],
-    [ofJobs[1], 'jobs', 'waiting'],
-  ];
-  const current = statements([answers.running, answers.waiting], [exports.running, exports.waiting]);
-  const most = statements([ANSWERS.connections, ANSWERS.waiting_max], [JOBS.connections, JOBS.waiting_max]);
+  const engines = Object.entries({ answers: [engine.load(), ANSWERS], jobs: [jobEngine.load(), JOBS] } as const);
+  const current = engines.flatMap(([name, [{ running, waiting }]]): Series[] => [
+    [running, name, 'running'],
+    [waiting, name, 'waiting'],
+  ]);
+  const most = engines.flatMap(([name, [, { connections, waiting_max }]]): Series[] => [
+    [connections, name, 'running'],
+    [waiting_max, name, 'waiting'],
+  ]);
   add('engine_statements', ['engine', 'state'], ...current);
   add('engine_statements_max', ['engine', 'state'], ...most);
 

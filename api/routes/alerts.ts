@@ -69,10 +69,7 @@ export const createAlert = writeEndpoint({
   reply: SubscriptionCreated,
   example: CREATE_ALERT_EXAMPLE,
   price: flatPrice('alerts.subscribe', 2),
-  prepare: async ({ body, services }) => {
-    await checkUrl(services.webhookClient, 'webhook_url', body.webhook_url);
-    return null;
-  },
+  prepare: ({ body, services }) => checkUrl(services.webhookClient, 'webhook_url', body.webhook_url),
   write: async ({ body, caller, services }, writer) => {
     const { min_mesh_mm: _, ...circle } = body;
     const webhook_secret = newSecret();

@@ -22,12 +22,8 @@ const PATH = new RegExp(`^/v1/files/(${PATH_ID})$`);
 const NO_BUSINESS = 'biz_';
 
 /** GET /v1/files/{job}: the file of a job, for a signed address that its poll gave and that has not expired. */
-export function files({
-  records,
-  secrets,
-  files_root,
-  now,
-}: Pick<Services, 'records' | 'secrets' | 'files_root' | 'now'>): PublicRoute {
+export function files(services: Pick<Services, 'records' | 'secrets' | 'files_root' | 'now'>): PublicRoute {
+  const { records, secrets, files_root, now } = services;
   return {
     path: '/v1/files{/*rest}',
     handler: async (ctx) => {

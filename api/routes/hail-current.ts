@@ -97,22 +97,15 @@ export const getHailCurrentBatch = readEndpoint({
   example: HAIL_BATCH_EXAMPLE,
   priced: ['estimate=false', 'estimate=true'],
   priced_per: 'location',
-  price: ({ query: { estimate }, body: { locations } }) =>
-    estimate
-      ? null
-      : { operation: 'hail.current.batch', credits: BATCH_CREDITS * locations.length, count: locations.length },
+  price: ({ query: { estimate }, body: { locations } }) => {
+    const count = locations.length;
+    return estimate ? null : { operation: 'hail.current.batch', credits: BATCH_CREDITS * count, count };
+  },
   plan: ({ query: { estimate }, now_ms, edition }) => ({
     dates: estimate ? [] : edition.liveDates(lookbackStart(now_ms)),
   }),
-  answer: async ({
-    query: { estimate },
-    body: { locations },
-    caller,
-    now_ms,
-    edition,
-    services: { live, records },
-  }) => ({
-    body: estimate
+  answer: async ({ query, body: { locations }, caller, now_ms, edition, services: { live, records } }) => ({
+    body: query.estimate
       ? await batchEstimate(locations.length, records.reader, caller, now_ms)
       : batchAnswer(live.snapshot(edition), locations, now_ms),
   }),

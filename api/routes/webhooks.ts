@@ -72,10 +72,7 @@ export const createWebhook = writeEndpoint({
   reply: WebhookCreated,
   example: CREATE_WEBHOOK_EXAMPLE,
   price: flatPrice('webhooks.create', 2),
-  prepare: async ({ body, services }) => {
-    await checkUrl(services.webhookClient, 'url', body.url);
-    return null;
-  },
+  prepare: ({ body, services }) => checkUrl(services.webhookClient, 'url', body.url),
   write: async ({ body, caller, services }, writer) => {
     const limit = caller.plan.quotas.webhooks;
     const wanted = { url: body.url, events: body.events ?? EVENT_TYPES };
@@ -216,13 +213,8 @@ export const redeliver = writeEndpoint({
     const source = await findAttempt(reader, webhook.id, params.deliveryId);
     const message = source === null ? null : await findMessage(reader, source.event_id);
     if (source === null || message === null) throw await unknownDelivery(reader, webhook.id, params.deliveryId);
-    if (webhook.status !== 'active')
-      throw new ApiError(
-        'webhook_not_active',
-        `the webhook is ${webhook.status}, expected active`,
-        {},
-        { may_change: true },
-      );
+    const isNot = `the webhook is ${webhook.status}, expected active`;
+    if (webhook.status !== 'active') throw new ApiError('webhook_not_active', isNot, {}, { may_change: true });
     const id = newId('event', now_ms);
     const body = FORMATS[webhook.format].withId(message.body, id);
     const result = await post(webhook, services, { id, event: message.event, body });
@@ -260,11 +252,10 @@ export function sentFields(body: { readonly url?: unknown; readonly events?: unk
 export function checkEventTypes({ format }: WebhookRecord, events: readonly AnyEventType[]): void {
   const { types } = FORMATS[format];
   const foreign = events.filter((event) => !types.includes(event));
-  if (foreign.length > 0)
-    throw new ApiError(
-      'bad_request',
-      `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the ${format === 'legacy' ? 'earlier' : format} variant`,
-    );
+  if (foreign.length === 0) return;
+  const variant = `${format === 'legacy' ? 'earlier' : format} variant`;
+  const are = `${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'}`;
+  throw new ApiError('bad_request', `/events: ${are} not told to a webhook that was made in the ${variant}`);
 }
 
 /** The webhook that a call names. Throws `not_found`. */
@@ -289,14 +280,8 @@ function post(
 async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: string): Promise<ApiError> {
   const message = await findMessage(rows, id.replace(/^whd_/, 'evt_'));
   const wasMade = message !== null && message.receiver_id === receiver_id && message.attempts > 0;
-  return new ApiError(
-    'not_found',
-    wasMade
-      ? `the delivery is no longer kept: the last ${ATTEMPTS_KEPT} attempts of a webhook can be sent again`
-      : 'no such delivery',
-    {},
-    { may_change: true },
-  );
+  const gone = `the delivery is no longer kept: the last ${ATTEMPTS_KEPT} attempts of a webhook can be sent again`;
+  return new ApiError('not_found', wasMade ? gone : 'no such delivery', {}, { may_change: true });
 }
 
 function webhookResource(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof Webhook> {
