@@ -56,6 +56,8 @@ export const getHailNowcast = readEndpoint({
     const storms = snapshot.stormsWithin(near, near.radius_km, near.since_ms);
     const nearest = storms[0] ?? null;
     const now = hailNow(snapshot, near);
+    const large = now.filter((index) => isLarge(snapshot, index));
+    const isSmall = large.length === 0 && storms.every(({ item }) => item.seen.estimated_size_mm < STRIKE_MM);
     const active = nearest !== null || now.length > 0;
     // A nowcast is of one kind of data, that of the newest scan: its weights were fitted on that kind alone.
     const fit = fitFor(edition.newest_provenance);
@@ -66,8 +68,9 @@ export const getHailNowcast = readEndpoint({
       nearest_storm: nearest && nearestStorm(nearest),
       nowcast: active ? leads(nowcast(query, inReach(hailSources(edition, snapshot), near), at_ms, fit), fit) : null,
       note: noteOf([
-        ...(nearest === null ? hailAlone(snapshot, near, now) : []),
-        ...(active && isSmall(snapshot, storms, now) ? [TOO_SMALL_TO_COUNT] : []),
+        ...(nearest === null ? hailWithoutStorm(snapshot, near, now) : []),
+        ...(nearest === null && large.some((index) => !snapshot.isTracked(index)) ? [ITSELF] : []),
+        ...(active && isSmall ? [TOO_SMALL_TO_COUNT] : []),
         ...(active && !hasHailCell(snapshot, near) ? [BEYOND_CELLS] : []),
       ]),
       model_version: fit.version,
@@ -89,20 +92,6 @@ function inReach(sources: readonly HailSource[], near: Vicinity): HailSource[] {
   return sources.filter(({ seen }) => seen.scan_time >= near.since_ms && roughDistanceKm(seen, near) <= REACH_KM);
 }
 
-/** Note of an answer without a storm in range: why hail has none, and what the nowcast makes of it. */
-function hailAlone(snapshot: LiveSnapshot, near: Vicinity, now: readonly number[]): string[] {
-  const counts = now.some((index) => isLarge(snapshot, index) && !snapshot.isTracked(index));
-  return [...hailWithoutStorm(snapshot, near, now), ...(counts ? [ITSELF] : [])];
-}
-
-/** True where neither a storm in range nor hail there is of a size that counts. */
-function isSmall(snapshot: LiveSnapshot, storms: readonly Found<Storm>[], now: readonly number[]): boolean {
-  return (
-    storms.every(({ item }) => item.seen.estimated_size_mm < STRIKE_MM) &&
-    !now.some((index) => isLarge(snapshot, index))
-  );
-}
-
 function isLarge({ detections }: LiveSnapshot, index: number): boolean {
   return detections.column('estimated_size_mm')[index] >= STRIKE_MM;
 }
@@ -118,13 +107,13 @@ function nearestStorm({ item: { seen }, distance_km }: Found<Storm>): NonNullabl
 }
 
 function leads(probabilities: Readonly<Record<LeadKey, number>>, fit: NowcastFit): NonNullable<Nowcast['nowcast']> {
-  const lead = ({ key, minutes, quality, note }: (typeof NOWCAST_LEADS)[number]) => ({
-    minutes,
+  const [t15, t30, t45] = NOWCAST_LEADS;
+  const lead = ({ key, note, ...rest }: (typeof NOWCAST_LEADS)[number]) => ({
+    ...rest,
     probability: rounded(probabilities[key], 3),
-    quality,
     note: fit === NOWCAST_MODEL.simulated ? SIMULATED_NOTE : note,
   });
-  return { t15: lead(NOWCAST_LEADS[0]), t30: lead(NOWCAST_LEADS[1]), t45: lead(NOWCAST_LEADS[2]) };
+  return { t15: lead(t15), t30: lead(t30), t45: lead(t45) };
 }
 
 const known = new WeakMap<Edition, readonly HailSource[]>();
