@@ -11,7 +11,7 @@ import { openLive } from './published/live.ts';
 import { openTerrain } from './published/terrain.ts';
 import { openClimatology } from './queries/climatology.ts';
 import { openHistoryMemory } from './queries/history-memory.ts';
-import { openSecrets } from './records/secrets.ts';
+import { openCipher } from './records/cipher.ts';
 import { openQueue } from './records/tasks.ts';
 import { openWebhookClient } from './webhooks/client.ts';
 
@@ -52,7 +52,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
     alarm: (line) => log.error({ line }, 'Records:Store:Failed'),
   });
   opened.defer(records.close);
-  const secrets = await openSecrets(records.store, { records_root, master_keys, now });
+  const cipher = await openCipher(records.store, { records_root, master_keys, now });
   const limits = await openCallLimits(database_url);
   opened.defer(limits.close);
   const queue = openQueue(records.store, {
@@ -88,7 +88,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       ...{ catalog, live, terrain, climatology, files },
       /** For answers, and for the statements of jobs, which may take minutes: no question waits for them. */
       ...{ engine, jobEngine },
-      ...{ records, limits, queue, secrets },
+      ...{ records, limits, queue, cipher },
       /** The one way out to addresses that others gave. */
       webhookClient,
       mailer: openMailer({ smtp_url, records_root }, (mail, error) =>

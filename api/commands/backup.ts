@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { sql } from 'kysely';
 import { layout } from '../../schemas/layout.ts';
 import type { Config } from '../config.ts';
-import { masterKeyPath } from '../records/secrets.ts';
+import { masterKeyPath } from '../records/cipher.ts';
 import { sqlitePath } from '../records/sqlite.ts';
 import { CommandError, print, withRecords } from './cli.ts';
 

@@ -6,9 +6,9 @@ import { type Business, findBusiness, LABEL_PATTERN } from '../accounts/business
 import { openRecords, type Records } from '../billing/records.ts';
 import { type Config, SettingsError } from '../config.ts';
 import { UnreadableVersion } from '../published/catalog.ts';
+import { MasterKeyError } from '../records/cipher.ts';
 import { recordsLocation } from '../records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../records/errors.ts';
-import { MasterKeyError } from '../records/secrets.ts';
 
 /** How long a command waits for the server, which may be writing a large portfolio, and for one statement: some read every row. */
 const WAITS = { lock_ms: 5_000, statement_ms: 600_000 } as const;

@@ -10,8 +10,8 @@ import { z } from 'zod';
 import { escapeInvisible } from '../../schemas/errors.ts';
 import { AnyEventBody } from '../../schemas/webhook-events.ts';
 import type { Config } from '../config.ts';
+import { openCipher } from '../records/cipher.ts';
 import { recordsLocation } from '../records/database.ts';
-import { openSecrets } from '../records/secrets.ts';
 import { signatureFault } from '../webhooks/signature.ts';
 import { storedSecrets } from '../webhooks/signing-secrets.ts';
 import { stopSignal, wholeNumber, withRecords } from './cli.ts';
@@ -88,8 +88,8 @@ async function secretsOfRecords(config: Config): Promise<readonly string[]> {
   const location = recordsLocation(data_root, database_url);
   if ('path' in location && !existsSync(location.path)) return [];
   return await withRecords(config, async (records) => {
-    const secrets = await openSecrets(records.store, { records_root: data_root, master_keys, now });
-    return await storedSecrets(records.reader, secrets);
+    const cipher = await openCipher(records.store, { records_root: data_root, master_keys, now });
+    return await storedSecrets(records.reader, cipher);
   });
 }
 

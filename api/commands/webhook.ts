@@ -3,8 +3,8 @@ import type { Transaction } from 'kysely';
 import { listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import { recordAct } from '../records/audit.ts';
+import { openCipher } from '../records/cipher.ts';
 import type { Database } from '../records/schema.ts';
-import { openSecrets } from '../records/secrets.ts';
 import { openQueue } from '../records/tasks.ts';
 import { withoutQuery } from '../webhooks/attempts.ts';
 import { findReceiver, listReceivers, type Receiver, setReceiverStatus } from '../webhooks/receivers.ts';
@@ -59,11 +59,11 @@ export function webhookCommand(config: () => Config): Command {
         ),
       run: async (desk, { grace }: { readonly grace: number }, id) => {
         const { data_root, master_keys, now } = desk.settings;
-        const secrets = await openSecrets(desk.records.store, { records_root: data_root, master_keys, now });
+        const cipher = await openCipher(desk.records.store, { records_root: data_root, master_keys, now });
         return await onReceiver(desk, id, async (rows, receiver) => {
           if (receiver.kind !== 'webhook')
             throw new CommandError('usage', `${id} is a subscription, expected a webhook: a new one has a new secret`);
-          const rotated = await rotateSecret(rows, secrets, receiver, grace);
+          const rotated = await rotateSecret(rows, cipher, receiver, grace);
           if ('until' in rotated)
             throw new CommandError(
               'conflict',

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { ApiError } from '../http/errors.ts';
-import type { Secrets } from '../records/secrets.ts';
+import type { Cipher } from '../records/cipher.ts';
 import type { Services } from '../services.ts';
 import { fileFault } from './files.ts';
 import { failJob, findOwnJob, type Job } from './rows.ts';
@@ -19,7 +19,7 @@ export function pollUrl(base_url: string, { poll_path }: { readonly poll_path: s
   return `${base_url}${poll_path}/${id}`;
 }
 
-type PollServices = Pick<Services, 'records' | 'files_root' | 'catalog' | 'secrets' | 'base_url'>;
+type PollServices = Pick<Services, 'records' | 'files_root' | 'catalog' | 'cipher' | 'base_url'>;
 type Wanted = Pick<Job, 'business_id' | 'kind' | 'id'>;
 
 /**
@@ -32,13 +32,13 @@ export async function findPolled<Summary>(
   wanted: Wanted,
   now_ms: number,
 ) {
-  const { secrets, base_url } = services;
+  const { cipher, base_url } = services;
   const job = await presentJob(services, wanted, now_ms);
   const { id, status, message } = job;
   const polled = { job, status, poll_url: pollUrl(base_url, kind, id), message };
   if (status !== 'done') return { ...polled, summary: null, generated_at: null, data_as_of: null, file_url: null };
   const exp = String(Math.floor(now_ms / 1000) + SIGNED_URL_SECONDS);
-  const [signature] = signatures(secrets, job, exp);
+  const [signature] = signatures(cipher, job, exp);
   return {
     ...polled,
     summary: kind.summary.parse(JSON.parse(job.summary ?? 'null')),
@@ -71,13 +71,13 @@ export function mayBeSigned(search: string, now_ms: number): boolean {
 }
 
 /** True for the query of an address of a job's file that was given out and has not expired. `search`: without '?'. */
-export function isSigned(search: string, secrets: Secrets, job: Signed, now_ms: number): boolean {
+export function isSigned(search: string, cipher: Cipher, job: Signed, now_ms: number): boolean {
   const [, exp = '', sig = ''] = QUERY.exec(search) ?? [];
   const given = Buffer.from(sig);
-  return mayBeSigned(search, now_ms) && signatures(secrets, job, exp).some((own) => timingSafeEqual(own, given));
+  return mayBeSigned(search, now_ms) && signatures(cipher, job, exp).some((own) => timingSafeEqual(own, given));
 }
 
 /** Of a GET of the file of a job under each master key. The business is not in the address. HEAD is checked as the GET that it is the head of. */
-function signatures(secrets: Secrets, { id, business_id }: Signed, exp: string): readonly Buffer[] {
-  return secrets.signatures(['GET', filePath(id), exp, business_id].join('\n')).map((text) => Buffer.from(text));
+function signatures(cipher: Cipher, { id, business_id }: Signed, exp: string): readonly Buffer[] {
+  return cipher.signatures(['GET', filePath(id), exp, business_id].join('\n')).map((text) => Buffer.from(text));
 }

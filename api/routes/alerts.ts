@@ -74,7 +74,7 @@ export const createAlert = writeEndpoint({
     const { min_mesh_mm: _, ...circle } = body;
     const webhook_secret = newSecret();
     const min_size_mm = thresholdOf(body) ?? SUBSCRIPTION_LIMITS.min_size_mm.default;
-    const secret = services.secrets.encrypt(webhook_secret);
+    const secret = services.cipher.encrypt(webhook_secret);
     const limit = caller.plan.quotas.subscriptions;
     const made = await createSubscription(writer, { ...circle, min_size_mm, secret }, limit);
     if (made === null)

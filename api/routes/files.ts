@@ -22,8 +22,8 @@ const PATH = new RegExp(`^/v1/files/(${PATH_ID})$`);
 const NO_BUSINESS = 'biz_';
 
 /** GET /v1/files/{job}: the file of a job, for a signed address that its poll gave and that has not expired. */
-export function files(services: Pick<Services, 'records' | 'secrets' | 'files_root' | 'now'>): PublicRoute {
-  const { records, secrets, files_root, now } = services;
+export function files(services: Pick<Services, 'records' | 'cipher' | 'files_root' | 'now'>): PublicRoute {
+  const { records, cipher, files_root, now } = services;
   return {
     path: '/v1/files{/*rest}',
     handler: async (ctx) => {
@@ -33,7 +33,7 @@ export function files(services: Pick<Services, 'records' | 'secrets' | 'files_ro
       const now_ms = now();
       const job = mayBeSigned(search, now_ms) ? await findServedJob(records.reader, id, now_ms) : null;
       const signed = job ?? { id, business_id: NO_BUSINESS };
-      if (!isSigned(search, secrets, signed, now_ms) || job === null)
+      if (!isSigned(search, cipher, signed, now_ms) || job === null)
         throw new ApiError('forbidden', 'this address was not given out, or has expired: ask for the job again');
       // HEAD and 304 open no file and must not announce one that is gone; a range must be of the bytes that its tag stands for.
       const fault = await fileFault(files_root, job);

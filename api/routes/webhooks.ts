@@ -26,9 +26,9 @@ import { instant, wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { MAIL_TASK } from '../accounts/mail.ts';
 import { ApiError } from '../http/errors.ts';
+import type { Cipher } from '../records/cipher.ts';
 import { ownRow } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
-import type { Secrets } from '../records/secrets.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import { flatPrice, type HandlerInput, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import type { Services } from '../services.ts';
@@ -76,7 +76,7 @@ export const createWebhook = writeEndpoint({
   write: async ({ body, caller, services }, writer) => {
     const limit = caller.plan.quotas.webhooks;
     const wanted = { url: body.url, events: body.events ?? EVENT_TYPES };
-    const made = await insertWebhook(writer, services.secrets, wanted, limit);
+    const made = await insertWebhook(writer, services.cipher, wanted, limit);
     if (made === null)
       throw new ApiError('resource_exhausted', `the quota of ${limit} webhooks is used up, delete one to make another`);
     const { id, url, status } = made.webhook;
@@ -92,9 +92,9 @@ export const listWebhooks = readEndpoint({
   reply: Webhooks,
   example: { reply: { webhooks: [WEBHOOK_EXAMPLE], count: 1 } },
   price: flatPrice('webhooks.list', 1),
-  answer: async ({ caller, services: { records, secrets } }) => {
+  answer: async ({ caller, services: { records, cipher } }) => {
     const webhooks = await selectWebhooks(records.reader, caller.business_id);
-    return { body: { webhooks: webhooks.map((each) => webhookResource(each, secrets)), count: webhooks.length } };
+    return { body: { webhooks: webhooks.map((each) => webhookResource(each, cipher)), count: webhooks.length } };
   },
 });
 
@@ -107,7 +107,7 @@ export const getWebhook = readEndpoint({
   reply: Webhook,
   example: { reply: WEBHOOK_EXAMPLE },
   price: flatPrice('webhooks.get', 1),
-  answer: async (call) => ({ body: webhookResource(await ownWebhook(call), call.services.secrets) }),
+  answer: async (call) => ({ body: webhookResource(await ownWebhook(call), call.services.cipher) }),
 });
 
 export const updateWebhook = writeEndpoint({
@@ -270,10 +270,10 @@ async function ownWebhook({
 /** Posts to a webhook once, signed with its secrets in force. */
 function post(
   { url, ...row }: WebhookRecord,
-  { secrets, webhookClient }: Services,
+  { cipher, webhookClient }: Services,
   message: Parameters<typeof postSigned>[2],
 ) {
-  return postSigned(webhookClient, { url, secrets: secretsInForce(row, secrets, Date.now()) }, message);
+  return postSigned(webhookClient, { url, secrets: secretsInForce(row, cipher, Date.now()) }, message);
 }
 
 /** Error for an id without a stored attempt. Its message distinguishes deleted attempts from unknown ids. */
@@ -284,7 +284,7 @@ async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: 
   return new ApiError('not_found', wasMade ? gone : 'no such delivery', {}, { may_change: true });
 }
 
-function webhookResource(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof Webhook> {
+function webhookResource(record: WebhookRecord, { decrypt }: Cipher): z.infer<typeof Webhook> {
   const { id, url, secret, events, status, success_count, failure_count, consecutive_failures } = record;
   const shown = { id, url, secret: maskedSecret(decrypt(secret)), events: JSON.parse(events), status };
   return { ...shown, success_count, failure_count, consecutive_failures };

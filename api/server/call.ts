@@ -253,7 +253,7 @@ function tagOf({ path, clocked }: ReadEndpoint, input: Input, content: string): 
 
 /** Answers calls that write: one transaction commits rows, charge and idempotency record. */
 function writer(services: Services, check: CheckReply, telemetry: Telemetry) {
-  const { records, secrets } = services;
+  const { records, cipher } = services;
   const once = idempotency(services, telemetry);
   return async (
     ctx: Context<CallState>,
@@ -276,7 +276,7 @@ function writer(services: Services, check: CheckReply, telemetry: Telemetry) {
         const made: Answer<unknown> = await endpoint.write(question, rows, ready);
         check(endpoint, made);
         const text = JSON.stringify(made.body);
-        const body = endpoint.answers_secret ? secrets.encrypt(text) : text;
+        const body = endpoint.answers_secret ? cipher.encrypt(text) : text;
         return { status: endpoint.status, type: made.type ?? JSON_TYPE, body, text };
       };
       const stored = await records.write(caller.business_id, charge, call, now_ms, work);

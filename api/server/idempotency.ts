@@ -3,7 +3,7 @@ import { AnsweredBefore, type KeyedCall, type StoredAnswer } from '../billing/id
 import { ApiError } from '../http/errors.ts';
 import { forEachInChunks } from '../http/event-loop.ts';
 import { canonical } from '../http/reply.ts';
-import { isEncrypted } from '../records/secrets.ts';
+import { isEncrypted } from '../records/cipher.ts';
 import type { Services } from '../services.ts';
 import { asApiError, errorAnswer, type Telemetry } from './answer.ts';
 import type { JsonObject } from './body.ts';
@@ -31,7 +31,7 @@ interface Request {
  * process waits for its transaction, and is answered as that was. Throws `idempotency_key_in_progress`, and
  * `invalid_idempotency_key` for a malformed key or one that was used with a different request.
  */
-export function idempotency({ records, secrets }: Pick<Services, 'records' | 'secrets'>, telemetry: Telemetry) {
+export function idempotency({ records, cipher }: Pick<Services, 'records' | 'cipher'>, telemetry: Telemetry) {
   const inFlight = new Set<string>();
 
   const keepRefusal = async (call: KeyedCall, error: ApiError, state: State): Promise<void> => {
@@ -49,7 +49,7 @@ export function idempotency({ records, secrets }: Pick<Services, 'records' | 'se
     if (found === 'other_request')
       throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
     // Answers that carry a secret are kept encrypted; refusals of the same endpoint are not.
-    const body = isEncrypted(found.body) ? secrets.decrypt(found.body) : found.body;
+    const body = isEncrypted(found.body) ? cipher.decrypt(found.body) : found.body;
     return { answer: { ...found, body }, is_replay: true };
   };
 

@@ -12,7 +12,7 @@ import { secretsInForce } from './signing-secrets.ts';
 /** Parts of the service that delivery needs. */
 type DeliveryParts = Pick<
   Services,
-  'records' | 'queue' | 'webhookClient' | 'secrets' | 'mailer' | 'webhook_time_scale' | 'meter' | 'now'
+  'records' | 'queue' | 'webhookClient' | 'cipher' | 'mailer' | 'webhook_time_scale' | 'meter' | 'now'
 >;
 
 /** Concurrent attempts in all, and of one receiver; and how long events wait that a killed process was sending. */
@@ -55,7 +55,7 @@ async function sweep({ records: { deletions, transaction } }: DeliveryParts): Pr
 /** Makes the attempt of a task, unless it was made before or the message is dropped or deleted. */
 export async function deliverMessage(parts: DeliveryParts, task: Pick<Task, 'payload'>): Promise<void> {
   const { push_id: message_id, attempt } = MessageTask.parse(task.payload);
-  const { records, secrets, webhookClient, queue } = parts;
+  const { records, cipher, webhookClient, queue } = parts;
   const message = await persistently(READING_MS, () => findMessage(records.reader, message_id));
   if (message === null || message.state !== 'pending' || message.attempts !== attempt - 1) return;
   const { receiver_id } = message;
@@ -72,7 +72,7 @@ export async function deliverMessage(parts: DeliveryParts, task: Pick<Task, 'pay
     return;
   }
   const { url } = receiver;
-  const signing = { url, secrets: secretsInForce(receiver, secrets, Date.now()) };
+  const signing = { url, secrets: secretsInForce(receiver, cipher, Date.now()) };
   const ended = { message_id, receiver_id, attempt, ...(await postSigned(webhookClient, signing, message)) };
   const { store } = records;
   const recorded = await persistently(RECORDING_MS, () => {

@@ -2,10 +2,10 @@ import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } 
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
+import type { Cipher } from '../records/cipher.ts';
 import type { Writer } from '../records/database.ts';
 import { countOwn, deleteOwn } from '../records/own-rows.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
-import type { Secrets } from '../records/secrets.ts';
 import { anyHailOf } from '../rules/episodes.ts';
 import { deleteMessages, dropMessages } from './messages.ts';
 import { newSecret } from './signing-secrets.ts';
@@ -56,7 +56,7 @@ export async function selectWebhooks(rows: Kysely<Database>, business_id: string
 /** Inserts a webhook with a new secret; null when the business has reached its limit of webhooks. */
 export async function insertWebhook(
   { rows, business_id, now_ms }: Writer,
-  secrets: Secrets,
+  cipher: Cipher,
   { url, events }: { readonly url: string; readonly events: readonly AnyEventType[] },
   limit: number,
 ): Promise<{ readonly webhook: Webhook; readonly secret: string } | null> {
@@ -65,7 +65,7 @@ export async function insertWebhook(
   const secret = newSecret();
   const webhook: Webhook = {
     ...{ id: newId('webhook', now_ms), business_id, url, events: JSON.stringify(events) },
-    ...{ secret: secrets.encrypt(secret), old_secret: null, old_secret_until: null },
+    ...{ secret: cipher.encrypt(secret), old_secret: null, old_secret_until: null },
     ...{ status: 'active', format: 'current', inactive_since: null },
     ...{ success_count: 0, failure_count: 0, consecutive_failures: 0 },
     ...{ warned_at: null, give_up_mailed_at: null, created_at: at, updated_at: at },

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { instant } from '../../schemas/time.ts';
+import type { Cipher } from '../records/cipher.ts';
 import type { Database } from '../records/schema.ts';
-import type { Secrets } from '../records/secrets.ts';
 
 const SECRET_BYTES = 32;
 const SECRET_PREFIX = 'whsec_';
@@ -29,8 +29,8 @@ export function maskedSecret(secret: string): string {
 }
 
 /** Decrypts the secrets that sign at an instant, newest first. `machine_ms`: epoch milliseconds of the machine's clock. */
-export function secretsInForce(row: SecretColumns, secrets: Secrets, machine_ms: number): readonly string[] {
-  return [secrets.decrypt(row.secret), ...oldSecrets(row, secrets, machine_ms).map(({ secret }) => secret)];
+export function secretsInForce(row: SecretColumns, cipher: Cipher, machine_ms: number): readonly string[] {
+  return [cipher.decrypt(row.secret), ...oldSecrets(row, cipher, machine_ms).map(({ secret }) => secret)];
 }
 
 /**
@@ -40,13 +40,13 @@ export function secretsInForce(row: SecretColumns, secrets: Secrets, machine_ms:
  */
 export async function rotateSecret(
   rows: Transaction<Database>,
-  secrets: Secrets,
+  cipher: Cipher,
   webhook: SecretColumns & { readonly id: string },
   grace_ms: number,
 ): Promise<{ readonly secret: string; readonly old_until: readonly string[] } | { readonly until: string }> {
   const now_ms = Date.now();
-  const replaced = { secret: secrets.decrypt(webhook.secret), until: instant(now_ms + grace_ms) };
-  const old = grace_ms === 0 ? [] : [replaced, ...oldSecrets(webhook, secrets, now_ms)];
+  const replaced = { secret: cipher.decrypt(webhook.secret), until: instant(now_ms + grace_ms) };
+  const old = grace_ms === 0 ? [] : [replaced, ...oldSecrets(webhook, cipher, now_ms)];
   const old_until = old.map(({ until }) => until);
   const [first] = old_until.slice(1).toSorted();
   if (old.length >= SECRETS_MAX && first !== undefined) return { until: first };
@@ -54,8 +54,8 @@ export async function rotateSecret(
   await rows
     .updateTable('webhooks')
     .set({
-      secret: secrets.encrypt(secret),
-      old_secret: old.length === 0 ? null : secrets.encrypt(JSON.stringify(old)),
+      secret: cipher.encrypt(secret),
+      old_secret: old.length === 0 ? null : cipher.encrypt(JSON.stringify(old)),
       old_secret_until: old_until.toSorted().at(-1) ?? null,
     })
     .where('id', '=', webhook.id)
@@ -64,16 +64,16 @@ export async function rotateSecret(
 }
 
 /** Every stored signing secret, decrypted, replaced ones included. */
-export async function storedSecrets(rows: Kysely<Database>, secrets: Secrets): Promise<readonly string[]> {
+export async function storedSecrets(rows: Kysely<Database>, cipher: Cipher): Promise<readonly string[]> {
   const webhooks = await rows.selectFrom('webhooks').select(['secret', 'old_secret']).execute();
   const subscriptions = await rows.selectFrom('subscriptions').select('secret').execute();
   return [...webhooks, ...subscriptions.map((row) => ({ ...row, old_secret: null }))].flatMap((row) =>
-    secretsInForce(row, secrets, 0),
+    secretsInForce(row, cipher, 0),
   );
 }
 
 /** Replaced secrets of a row that still sign at an instant. */
-function oldSecrets({ old_secret }: SecretColumns, { decrypt }: Secrets, machine_ms: number) {
+function oldSecrets({ old_secret }: SecretColumns, { decrypt }: Cipher, machine_ms: number) {
   if (old_secret === null) return [];
   return OldSecrets.parse(JSON.parse(decrypt(old_secret))).filter(({ until }) => until > instant(machine_ms));
 }

@@ -25,7 +25,7 @@ import { openRecords, type Records } from '../../api/billing/records.ts';
 import { openServiceLog } from '../../api/commands/serve.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import type { Job } from '../../api/jobs/rows.ts';
-import { openSecrets, type Secrets } from '../../api/records/secrets.ts';
+import { type Cipher, openCipher } from '../../api/records/cipher.ts';
 import { openQueue } from '../../api/records/tasks.ts';
 import { recordAttempt } from '../../api/webhooks/attempts.ts';
 import { openWebhookClient, postSigned } from '../../api/webhooks/client.ts';
@@ -626,11 +626,11 @@ test.serial('a backup needs a new folder in one that exists, and SQLite', async 
 /** Works on the records of an operator as the service does. */
 async function asService<Result>(
   { config }: Operator,
-  work: (records: Records, secrets: Secrets) => Promise<Result>,
+  work: (records: Records, cipher: Cipher) => Promise<Result>,
 ): Promise<Result> {
   const records = await openRecords(config);
   try {
-    return await work(records, await openSecrets(records.store, { records_root: config.data_root, ...config }));
+    return await work(records, await openCipher(records.store, { records_root: config.data_root, ...config }));
   } finally {
     await records.close();
   }

@@ -28,9 +28,9 @@ import { isScope } from '../../api/accounts/keys.ts';
 import { effectiveCap } from '../../api/accounts/plans.ts';
 import { openRecords, type Records, recordsOver } from '../../api/billing/records.ts';
 import { verifyLedger } from '../../api/billing/usage.ts';
+import { cipherUnder, isEncrypted, masterKeyPath, openCipher } from '../../api/records/cipher.ts';
 import { openDatabase } from '../../api/records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../../api/records/errors.ts';
-import { isEncrypted, masterKeyPath, openSecrets, secretsUnder } from '../../api/records/secrets.ts';
 import { newId, PATH_ID } from '../../schemas/ids.ts';
 import { scratch } from '../support/data/world.ts';
 import { everySuite } from '../support/store/suites/every.ts';
@@ -49,7 +49,7 @@ async function opened(t: ExecutionContext) {
   const records = await openRecords({ data_root: records_root, database_url: null, now });
   t.teardown(records.close);
   const open = (master_keys: readonly Buffer[] | null = null) =>
-    openSecrets(records.store, { records_root, master_keys, now });
+    openCipher(records.store, { records_root, master_keys, now });
   return { records, path: masterKeyPath(records_root), open };
 }
 
@@ -73,7 +73,7 @@ test('the first start makes a key file that its owner alone reads, and later one
 });
 
 test('what is stored tells neither the secret nor that it is the same as another', async (t) => {
-  const { encrypt } = secretsUnder([randomBytes(32)]);
+  const { encrypt } = cipherUnder([randomBytes(32)]);
   const [one, two] = [encrypt(SECRET), encrypt(SECRET)];
   t.true(isEncrypted(one));
   t.not(one, two);
@@ -82,7 +82,7 @@ test('what is stored tells neither the secret nor that it is the same as another
 });
 
 test('a stored secret that was changed is not decrypted', (t) => {
-  const { encrypt, decrypt } = secretsUnder([randomBytes(32)]);
+  const { encrypt, decrypt } = cipherUnder([randomBytes(32)]);
   const stored = encrypt(SECRET);
   const at = stored.length - 3;
   t.throws(() => decrypt(stored.slice(0, at) + (stored[at] === 'A' ? 'B' : 'A') + stored.slice(at + 1)));

@@ -7,7 +7,7 @@ import { createBusiness } from '../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { openRecords } from '../../api/billing/records.ts';
 import { selfSigned } from '../../api/commands/webhook-listen.ts';
-import { openSecrets } from '../../api/records/secrets.ts';
+import { openCipher } from '../../api/records/cipher.ts';
 import { openQueue } from '../../api/records/tasks.ts';
 import { enqueueEvent } from '../../api/webhooks/events.ts';
 import { insertWebhook } from '../../api/webhooks/receivers.ts';
@@ -51,7 +51,7 @@ async function setUp(t: ExecutionContext, database_url: string | null) {
   const now = () => WHOLE_NOW_MS;
   const records = await openRecords({ data_root, database_url, now });
   t.teardown(records.close);
-  const secrets = await openSecrets(records.store, { records_root: data_root, master_keys: null, now });
+  const cipher = await openCipher(records.store, { records_root: data_root, master_keys: null, now });
   const queue = openQueue(records.store, { failed: console.error, troubled: console.error });
   t.teardown(queue.close);
   return {
@@ -67,7 +67,7 @@ async function setUp(t: ExecutionContext, database_url: string | null) {
         const writer = { rows, business_id: business.id, now_ms: WHOLE_NOW_MS };
         const made: string[] = [];
         for (const url of urls) {
-          const created = await insertWebhook(writer, secrets, { url, events: ['alert.created'] }, urls.length);
+          const created = await insertWebhook(writer, cipher, { url, events: ['alert.created'] }, urls.length);
           made.push(created?.webhook.id ?? '');
         }
         return { business_id: business.id, webhooks: made };

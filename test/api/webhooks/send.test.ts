@@ -428,7 +428,7 @@ testGiveUp('ten distinct events that fail pause a subscription, close its open a
   await hireTeam(t.context);
   const { records, services } = t.context;
   const { id: business_id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
-  const secret = services.secrets.encrypt('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=');
+  const secret = services.cipher.encrypt('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=');
   const circle = {
     lat: 35,
     lon: -97,

@@ -69,7 +69,7 @@ async function makeLocation(writer: Writer): Promise<Record<string, string>> {
 async function makeDelivery(writer: Writer, { records, services }: Service): Promise<Record<string, string>> {
   const { rows, business_id, now_ms } = writer;
   const wanted = { url: 'https://hooks.example.com/hail', events: ['alert.created'] } as const;
-  const made = await insertWebhook(writer, services.secrets, wanted, 1);
+  const made = await insertWebhook(writer, services.cipher, wanted, 1);
   if (made === null) throw new Error('a new business has no room for a webhook');
   const { id } = made.webhook;
   const outbox = { queue: services.queue, store: records.store, time_scale: 1, now_ms };

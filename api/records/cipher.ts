@@ -6,8 +6,8 @@ import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/settings.ts';
 import { readSetting, type Store, writeSetting } from './database.ts';
 import type { Database } from './schema.ts';
 
-/** Secrets as they are stored: encrypted under the master key, so that a copy of the records alone opens nothing. */
-export interface Secrets {
+/** Encrypts secrets under the master key before they are stored, so that a copy of the records alone opens nothing. */
+export interface Cipher {
   readonly encrypt: (text: string) => string;
   /** Throws when the text was encrypted under another key, or was changed. */
   readonly decrypt: (stored: string) => string;
@@ -41,7 +41,7 @@ export function masterKeyPath(records_root: string): string {
 }
 
 /** Encrypts under the first of the keys; decrypts text of any of them. */
-export function secretsUnder(keys: readonly Buffer[]): Secrets {
+export function cipherUnder(keys: readonly Buffer[]): Cipher {
   const known = keys.map((master) => ({
     beginning: beginning(keyId(master)),
     key: derived(master, 'hail secrets at rest', MASTER_KEY_BYTES),
@@ -73,7 +73,7 @@ export function isEncrypted(text: string): boolean {
   return /^v1\.[0-9a-f]{12}\.[A-Za-z0-9_-]+$/.test(text);
 }
 
-interface SecretsSettings {
+interface CipherSettings {
   /** Folder with the records of a data root. */
   readonly records_root: string;
   /** Keys that were set, the one to encrypt under first; null: the file of the data root. */
@@ -83,23 +83,23 @@ interface SecretsSettings {
 }
 
 /**
- * Opens the secrets of the records. The first start makes a key file, unless a key is set. With several keys, stored text is
+ * Opens the cipher of the records. The first start makes a key file, unless a key is set. With several keys, stored text is
  * encrypted again under the first. Throws MasterKeyError for a malformed key, a key file that other users can read, and records of
  * an unknown key.
  */
-export async function openSecrets({ name, transaction }: Store, settings: SecretsSettings): Promise<Secrets> {
+export async function openCipher({ name, transaction }: Store, settings: CipherSettings): Promise<Cipher> {
   return await transaction(async (rows) => {
     const keys = (await knownKeys(rows, name, settings)) ?? newKey(masterKeyPath(settings.records_root));
-    const secrets = secretsUnder(keys);
+    const cipher = cipherUnder(keys);
     const [own, ...older] = keys.map(keyId);
-    for (const old of older) await encryptAnew(rows, secrets, old);
+    for (const old of older) await encryptAnew(rows, cipher, old);
     await writeSetting(rows, KEY_SETTING, own, settings.now());
-    return secrets;
+    return cipher;
   });
 }
 
 /** Reason why the service cannot start over these records with these keys; null: it can. Changes nothing. */
-export async function masterKeyFault({ reader, name }: Store, settings: Omit<SecretsSettings, 'now'>) {
+export async function masterKeyFault({ reader, name }: Store, settings: Omit<CipherSettings, 'now'>) {
   try {
     await knownKeys(reader, name, settings);
     return null;
@@ -113,7 +113,7 @@ export async function masterKeyFault({ reader, name }: Store, settings: Omit<Sec
 async function knownKeys(
   rows: Kysely<Database>,
   name: string,
-  { records_root, master_keys }: Omit<SecretsSettings, 'now'>,
+  { records_root, master_keys }: Omit<CipherSettings, 'now'>,
 ): Promise<readonly Buffer[] | null> {
   const path = masterKeyPath(records_root);
   const before = await readSetting(rows, KEY_SETTING);
@@ -130,7 +130,7 @@ async function knownKeys(
 }
 
 /** Encrypts text of an old key under the first key. */
-async function encryptAnew(rows: Transaction<Database>, { encrypt, decrypt }: Secrets, old: string): Promise<void> {
+async function encryptAnew(rows: Transaction<Database>, { encrypt, decrypt }: Cipher, old: string): Promise<void> {
   for (const { table, column } of ENCRYPTED) {
     const stored = sql.ref(column);
     const found = await sql<{ text: string }>`select distinct ${stored} as text from ${sql.table(table)}
