@@ -66,8 +66,8 @@ function asObserved(file: Uint8Array): Buffer {
 
 /** Puts an hour of a run on a server, under the name of a lead; its path there. */
 function serveHour(server: WebServer, run_time: number, lead_h: number, as_lead_h = lead_h): string {
-  const { bytes, index } = modelFile(run_time, lead_h);
-  const { path } = modelFile(run_time, as_lead_h);
+  const { path: own_path, bytes, index } = modelFile(run_time, lead_h);
+  const path = as_lead_h === lead_h ? own_path : modelFile(run_time, as_lead_h).path;
   serveFile(server, path, asObserved(bytes), index);
   return `/${path}`;
 }

@@ -332,8 +332,7 @@ test('a composite that comes late is painted, and those of the scans made again 
 
 test('a date that is closed keeps its archives, until they are off its manifest and nobody can still read them', async (t) => {
   const scans = await scansBetween('00:00', '00:09');
-  const root = await scratch(t);
-  await ingest(root, scans, KEEP);
+  const root = await publishedRoot(t, scans, KEEP);
   const closed_ms = Date.parse('2026-05-03T01:00:00Z');
   await ingest(root, [], { ...KEEP, now_ms: closed_ms });
   const closed = await listOf(root);
@@ -383,8 +382,7 @@ test('nothing is painted when none is kept, nor of scans that are too old; what 
 });
 
 test('an archive of reflectivity that is of no scan of its manifest is a fault', async (t) => {
-  const root = await scratch(t);
-  await ingest(root, await scansBetween('00:00', '00:09'), KEEP);
+  const root = await publishedRoot(t, await scansBetween('00:00', '00:09'), KEEP);
   const list = await listOf(root);
   const [archive] = archivesOf(list) as [Manifest['files'][number]];
   const other = { ...archive, first_scan: '20260502T003000Z' };

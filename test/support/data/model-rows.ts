@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
 import { publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
 import { silent } from '../../../pipeline/log.ts';
@@ -11,6 +13,7 @@ import type { Position } from '../../../schemas/geo/position.ts';
 import { combineProvenances, type MixedProvenance } from '../../../schemas/provenance.ts';
 import { type Forecast, forecast, OUTLOOK_DAYS, type Outlook, outlook } from '../../../schemas/tables/forecast.ts';
 import { addDays, MS_PER_HOUR, scanId } from '../../../schemas/time.ts';
+import { copyFolder, prepared } from './prepared.ts';
 import { NOW_MS, onRoot } from './world.ts';
 
 /** Centre of a geohash. */
@@ -87,6 +90,11 @@ async function publishWhole(
   rows: readonly { readonly data_source: MixedProvenance }[],
   now_ms: number,
 ): Promise<void> {
+  if (!existsSync(path)) {
+    const made_of = hash('sha256', JSON.stringify([now_ms, rows])).slice(0, 16);
+    const publish = (folder: string) => publishWhole(folder, name, table, rows, now_ms);
+    return copyFolder(await prepared(`${name}-${made_of}`, publish), path);
+  }
   const provenance = combineProvenances(rows.map(({ data_source }) => data_source)) ?? 'observed';
   const root = await openRoot(path, 'test', 0, now_ms);
   try {
