@@ -53,14 +53,13 @@ export async function writeExport(
 ): Promise<MadeFile<ExportSummary>> {
   const { dataset, date_start, date_end, format } = params;
   const question = { edition, first: date_start, last: date_end, region: regionOf(params) };
-  const { files, rows: rowsOf } = ROWS_OF[dataset];
   const spill_folder = `${path}.spill`;
-  const engine = openFilesEngine([...files(question), path], JOBS, spill_folder);
+  const engine = openFilesEngine([...filesOf(dataset, question), path], JOBS, spill_folder);
   const stop = () => void engine.close();
   signal.addEventListener('abort', stop);
   try {
     signal.throwIfAborted();
-    const rows = await rowsOf(engine, question, cap);
+    const rows = await ROWS_OF[dataset](engine, question, cap);
     await engine.rows(copyStatement({ params, rows, path }), rows.parameters);
     const { row_count, truncated, data_as_of_ms, data_source } = rows;
     const { extension, media_type } = FILE_KINDS[format];
@@ -90,17 +89,11 @@ function regionWord({ bbox, state }: ExportParams): string {
   return [side(west, 'EW'), side(south, 'NS'), side(east, 'EW'), side(north, 'NS')].join('-');
 }
 
-/** What rows are asked for, of one edition. */
-interface RowsQuestion {
-  readonly edition: Edition;
-  /** Storm dates, both included. */
-  readonly first: string;
-  readonly last: string;
-  readonly region: Region;
-}
+/** What rows are asked for, of one edition; from the first to the last storm date, both included. */
+type RowsQuestion = Readonly<{ edition: Edition; first: string; last: string; region: Region }>;
 
 /** Rows of a file, counted before they are written, and what the file says of them. */
-export interface ExportRows {
+interface ExportRows {
   /** A query with the columns of the dataset in any order, points left out; a hull is its text. */
   readonly sql: string;
   readonly parameters: readonly SqlParameter[];
@@ -117,23 +110,18 @@ export interface ExportRows {
   readonly note: string | null;
 }
 
-interface RowsOf {
-  readonly files: (question: RowsQuestion) => readonly string[];
-  /** Counts the rows; beyond `cap` the latest are left out. */
-  readonly rows: (queries: Queries, question: RowsQuestion, cap: number) => Promise<ExportRows>;
-}
+/** Counts the rows of each dataset; beyond `cap` the latest are left out. */
+const ROWS_OF: Readonly<
+  Record<Dataset, (queries: Queries, question: RowsQuestion, cap: number) => Promise<ExportRows>>
+> = { detections: detectionRows, swaths: swathRows, reports: reportRows };
 
-export const ROWS_OF: Readonly<Record<Dataset, RowsOf>> = {
-  detections: { files: (question) => radarFiles(question, detections.name), rows: detectionRows },
-  swaths: {
-    files: (question) => [detections, dayMax].flatMap(({ name }) => radarFiles(question, name)),
-    rows: swathRows,
-  },
-  reports: {
-    files: (question) => [...reportFiles(question), ...(question.edition.collection('reports')?.collected_paths ?? [])],
-    rows: reportRows,
-  },
-};
+/** The files that the rows of a dataset are read from. */
+function filesOf(dataset: Dataset, question: RowsQuestion): readonly string[] {
+  if (dataset === 'reports')
+    return [...reportFiles(question), ...(question.edition.collection('reports')?.collected_paths ?? [])];
+  const tables = dataset === 'detections' ? [detections] : [detections, dayMax];
+  return tables.flatMap(({ name }) => radarFiles(question, name));
+}
 
 function radarFiles({ edition, first, last, region }: RowsQuestion, table: string): readonly string[] {
   return edition.paths(table, edition.datesBetween(first, last), { bbox: region.bbox });
@@ -177,8 +165,9 @@ async function detectionRows(queries: Queries, question: RowsQuestion, cap: numb
   const { edition, region, first, last } = question;
   const paths = radarFiles(question, detections.name);
   const about = observedOn(question);
-  if (region.window === null || paths.length === 0) return { ...noRows('detections'), ...about };
-  const filter = regionFilter({ window: region.window, runs: region.runs }, 2);
+  const { window, runs } = region;
+  if (window === null || paths.length === 0) return { ...noRows('detections'), ...about };
+  const filter = regionFilter({ window, runs }, 2);
   const scans = await queries.rows<{ scan_time: number; n: number }>(
     `SELECT scan_time, count(*)::DOUBLE AS n FROM ${FILES} ${filter.sql} GROUP BY scan_time ORDER BY scan_time`,
     [paths, ...filter.parameters],
@@ -301,13 +290,8 @@ function reportsWithin({ bbox: [west, south, east, north], state, window, runs }
   };
 }
 
-/** The rows, and the file they go to. */
-interface ExportFile {
-  readonly params: ExportParams;
-  readonly rows: ExportRows;
-  /** Absolute. */
-  readonly path: string;
-}
+/** The rows, and the absolute path of the file they go to. */
+type ExportFile = Readonly<{ params: ExportParams; rows: ExportRows; path: string }>;
 
 /** What a file of a format is called and sent as. */
 export const FILE_KINDS = {
@@ -320,7 +304,7 @@ export const FILE_KINDS = {
  * The statement that writes a file: its rows in order, a row at a time. What the request said is in it only as literals made
  * of checked values.
  */
-export function copyStatement(file: ExportFile): string {
+function copyStatement(file: ExportFile): string {
   const { params, rows, path } = file;
   const definition = EXPORT_TABLES[params.dataset];
   const ordered = `(${rows.sql} ORDER BY ${definition.order} LIMIT ${rows.row_count})`;

@@ -21,20 +21,8 @@ export const JobTask = z.object({ job_id: z.string() });
 /** Pending jobs of a business at most: enough for a batch, and few enough that other businesses get their turn. */
 const PENDING_MAX = 20;
 
-/** Result of a job that is done: its file was made and sealed. */
-export interface JobResult extends MadeFile<unknown> {
-  readonly bytes: number;
-  /** Hex. */
-  readonly sha256: string;
-}
-
-const StoredCharge = z.object({
-  key_id: z.string(),
-  operation: z.string(),
-  credits: z.number(),
-  count: z.number(),
-  at_ms: z.number(),
-});
+const [words, count] = [z.string(), z.number()];
+const StoredCharge = z.object({ key_id: words, operation: words, credits: count, count, at_ms: count });
 
 type Asked =
   | { readonly kind: 'report'; readonly params: ReportRequest }
@@ -54,11 +42,8 @@ export async function acceptJob(
     .select(({ fn }) => fn.countAll<number>().as('pending'))
     .where(({ and }) => and({ business_id, status: 'pending' }))
     .executeTakeFirstOrThrow();
-  if (Number(pending) >= PENDING_MAX)
-    throw new ApiError(
-      'resource_exhausted',
-      `the quota of ${PENDING_MAX} pending reports and exports is used up, wait until one has ended`,
-    );
+  const used_up = `the quota of ${PENDING_MAX} pending reports and exports is used up, wait until one has ended`;
+  if (Number(pending) >= PENDING_MAX) throw new ApiError('resource_exhausted', used_up);
   const id = newId(kind, now_ms);
   const { kept_days } = kind === 'report' ? REPORT : EXPORT;
   await rows
@@ -139,7 +124,7 @@ export async function putJobBack(
 export async function finishJob(
   rows: Transaction<Database>,
   id: string,
-  { summary, data_as_of_ms, ...result }: JobResult,
+  { summary, data_as_of_ms, ...result }: MadeFile<unknown> & Readonly<{ bytes: number; sha256: string }>,
   now_ms: number,
 ): Promise<boolean> {
   const { numUpdatedRows } = await rows

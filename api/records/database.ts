@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CompiledQuery, Kysely, type QueryResult, type RawBuilder, sql, type Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
-import { type Damage, explainErrors } from './mapped-errors.ts';
+import { type Damage, explainErrors } from './errors.ts';
 import { openPostgres, type Waits } from './postgres.ts';
 import type { Database } from './schema.ts';
 import { openSqlite, sqlitePath } from './sqlite.ts';

@@ -6,7 +6,7 @@ import {
   type PostgresQueryResult,
 } from 'kysely';
 import pg from 'pg';
-import type { Explain } from './mapped-errors.ts';
+import type { Explain } from './errors.ts';
 
 /** How long statements wait for the database. */
 export interface Waits {

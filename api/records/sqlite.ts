@@ -13,8 +13,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { LockNotGiven } from './errors.ts';
-import type { Explain } from './mapped-errors.ts';
+import { type Explain, LockNotGiven } from './errors.ts';
 
 /** How long opening a file waits for another process: before anything is served, so it may hold up the event loop. */
 const OPENING_WAIT_MS = 5_000;

@@ -9,9 +9,9 @@ import { timestamp } from '../../schemas/time.ts';
 import { pointQuery, radiusQuery } from '../http/decode.ts';
 import { readTable } from '../queries/sql.ts';
 import { type Near, nearestWithin } from '../rules/nearest.ts';
-import { runningOutlookDate } from '../rules/outlook.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
+import { runningOutlookDate } from './outlooks-spc.ts';
 
 /** The bounds leave out most of the file by its statistics. */
 const NEAR = `WHERE forecast_date >= $2::DATE AND geohash4 BETWEEN $4 AND $5

@@ -1,12 +1,8 @@
-interface PointEvidence {
-  /** Largest MESH, weighted by its distance, mm; 0 without any radar signal. */
-  readonly size_mm: number;
-  /** Detections (pixels times scans) in the nearest band that has hail. */
-  readonly n_detections: number;
-  readonly corroborated: boolean;
-  /** How well radar sees hail there, 0..1. */
-  readonly hdqi: number;
-}
+/**
+ * `size_mm`: largest MESH, weighted by its distance, 0 without any radar signal; `n_detections`: pixels times scans in the nearest band
+ * that has hail; `hdqi`: how well radar sees hail there, 0..1.
+ */
+type PointEvidence = Readonly<Record<'size_mm' | 'n_detections' | 'hdqi', number> & { corroborated: boolean }>;
 
 /** Coefficients of the logistic sum; the constant keeps the .70 gate of verification at about 38 mm with 18 detections. */
 const WEIGHTS = { constant: -1.2, size: 1.6, detections: 0.25, corroborated: 1.2, quality: 0.8 } as const;

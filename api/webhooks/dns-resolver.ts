@@ -7,22 +7,18 @@ const TRIES = 2;
 const NO_ADDRESS: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /** Looks up host names. */
-export interface NameResolver {
-  /** All addresses of a name, [] when it has none; null when no name server could say. */
-  readonly resolve: (name: string) => Promise<readonly string[] | null>;
-  /** Cancels questions under way. */
-  readonly close: () => void;
-}
+export type NameResolver = ReturnType<typeof openResolver>;
 
 /**
  * Asks name servers directly: a system look-up occupies a thread, which file access needs, while a server is silent. `own_names`: also
  * uses names that only this machine knows, such as names of its hosts file. `servers`: addresses; default: those of the machine.
  */
-export function openResolver(own_names: boolean, servers?: readonly string[]): NameResolver {
+export function openResolver(own_names: boolean, servers?: readonly string[]) {
   const resolver = new Resolver({ timeout: ANSWER_MS, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   return {
-    resolve: async (name) => {
+    /** All addresses of a name, [] when it has none; null when no name server could say. */
+    resolve: async (name: string): Promise<readonly string[] | null> => {
       // Only this machine knows names without a dot.
       const asked = own_names && !name.includes('.') ? [] : [resolver.resolve4(name), resolver.resolve6(name)];
       const answers = await Promise.all(asked.map((answer) => answer.catch(withoutAddress)));
@@ -33,7 +29,8 @@ export function openResolver(own_names: boolean, servers?: readonly string[]): N
       const found = answers.flatMap((answer) => answer ?? []);
       return found.length === 0 && answers.includes(null) ? null : found;
     },
-    close: () => resolver.cancel(),
+    /** Cancels questions under way. */
+    close: (): void => resolver.cancel(),
   };
 }
 

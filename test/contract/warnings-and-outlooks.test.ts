@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { listOutlooks } from '../../api/routes/outlooks-spc.ts';
+import { listOutlooks, outlookOfDay, runningOutlookDate } from '../../api/routes/outlooks-spc.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';
 import { stateBox } from '../../api/rules/geo/us-states.ts';
-import { outlookOfDay, runningOutlookDate } from '../../api/rules/outlook.ts';
 import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { spcDay } from '../../pipeline/forecast/outlook.ts';

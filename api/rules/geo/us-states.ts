@@ -12,12 +12,7 @@ const OUTLYING: UsState = { usps: 'UM', fips: '74', name: 'U.S. Minor Outlying I
 const OUTLYING_BOX: Bbox = [-177.4, -0.4, 166.7, 28.4];
 
 /** A state, district or territory; outlines `[lon, lat]`, generalised to about 1:10 million. */
-interface UsState {
-  readonly usps: string;
-  readonly fips: string;
-  readonly name: string;
-  readonly polygons: MultiPolygon;
-}
+type UsState = Readonly<Record<'usps' | 'fips' | 'name', string> & { polygons: MultiPolygon }>;
 
 let loaded: ReadonlyMap<string, UsState> | null = null;
 const filled = new Map<string, PixelRuns>();
