@@ -29,8 +29,7 @@ const BAND_HEIGHT = 22;
 /** Characters of the hash at the foot of a page: `sha256:` and twelve digits. */
 const HASH_PREFIX = 19;
 const LABEL_WIDTH = 66;
-const MAPS =
-  'A rectangle is one radar pixel of 0.01 degree within the radius, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark, below that it is a weak echo or small hail. North is up, the cross is the location, and a dot is a ground report.';
+const MAPS = `A rectangle is one radar pixel of 0.01 degree within the radius, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark, below that it is a weak echo or small hail. North is up, the cross is the location, and a dot is a ground report. Storm dates with hail have a map, at most ${MAPS_MAX}, those with the strongest verdicts and the largest hail.`;
 
 const files = new Set<string>(Object.values(FONT_FILES).flatMap((family) => Object.values(family)));
 pdfmake.setFonts(FONT_FILES);
@@ -184,47 +183,42 @@ function verdictCounts(events: readonly ReportEvent[]): Content {
 /** A map and its summary for each storm date with hail, up to `MAPS_MAX`; empty without hail. */
 function maps(report: Report): Content[] {
   const { events, verification, not_real, local } = report;
-  const hail = events.filter(({ event }) => event.verdict !== 'miss').length;
-  const weak = events.length - hail;
-  const unmapped = ` Maps are drawn for ${MAPS_MAX} of ${hail} storm dates with hail, those with the strongest verdicts and the largest hail.`;
-  const without = ` ${counted(weak, 'storm date')} with a weak echo only ${weak === 1 ? 'has' : 'have'} no map.`;
+  const mapped = events.filter(({ has_map }) => has_map);
   const title = [
     ...heading('Detections by storm date'),
-    paragraph(`${MAPS}${hail > MAPS_MAX ? unmapped : ''}${weak > 0 ? without : ''}`, 'small'),
+    paragraph(`${MAPS} ${mapped.length} of ${counted(events.length, 'storm date')} have a map.`, 'small'),
     { svg: legend(), margin: [0, 0, 0, 6] } satisfies Content,
   ];
-  return events
-    .filter(({ has_map }) => has_map)
-    .map((row, k) => ({
-      stack: [
-        ...(k === 0 ? title : []),
-        rule(0.5, 0, 5),
-        {
-          columns: [
-            { svg: eventMap(verification.location, row, not_real), width: MAP_SIDE },
-            {
-              stack: [
-                {
-                  text: [
-                    `${local.words('date', row.time.from_ms, row.time.to_ms)}   `,
-                    { text: VERDICT_LOOKS[row.event.verdict].word, color: VERDICT_LOOKS[row.event.verdict].color },
-                  ],
-                  style: 'lead',
-                },
-                paragraph(`storm date ${row.event.event_date} (UTC)`, 'small'),
-                ...eventSummary(row, report).map(([name, text]) => ({
-                  text: [{ text: `${name}. `, bold: true }, text],
-                  margin: [0, 0, 0, 4] satisfies [number, number, number, number],
-                })),
-              ],
-            },
-          ],
-          columnGap: 20,
-          margin: [0, 0, 0, 6],
-        },
-      ],
-      unbreakable: true,
-    }));
+  return mapped.map((row, k) => ({
+    stack: [
+      ...(k === 0 ? title : []),
+      rule(0.5, 0, 5),
+      {
+        columns: [
+          { svg: eventMap(verification.location, row, not_real), width: MAP_SIDE },
+          {
+            stack: [
+              {
+                text: [
+                  `${local.words('date', row.time.from_ms, row.time.to_ms)}   `,
+                  { text: VERDICT_LOOKS[row.event.verdict].word, color: VERDICT_LOOKS[row.event.verdict].color },
+                ],
+                style: 'lead',
+              },
+              paragraph(`storm date ${row.event.event_date} (UTC)`, 'small'),
+              ...eventSummary(row, report).map(([name, text]) => ({
+                text: [{ text: `${name}. `, bold: true }, text],
+                margin: [0, 0, 0, 4] satisfies [number, number, number, number],
+              })),
+            ],
+          },
+        ],
+        columnGap: 20,
+        margin: [0, 0, 0, 6],
+      },
+    ],
+    unbreakable: true,
+  }));
 }
 
 /** The hash, its content, and the command that reproduces it. */
