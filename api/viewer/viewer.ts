@@ -71,12 +71,12 @@ connectControls({ state, map, display, dates, layers });
 layers.onKeyNeeded(dates.askForKey);
 dates.onKey(() => {
   layers.useKey();
-  void hidePrices(service.calls);
+  void hidePrices(service);
 });
-if (service.hasKey()) void hidePrices(service.calls);
+if (service.hasKey()) void hidePrices(service);
 connectSharing(map);
-connectAccount(service.calls, dates.askForKey);
-const watch = connectWatching({ state, map, calls: service.calls, askForKey: dates.askForKey });
+connectAccount(service, dates.askForKey);
+const watch = connectWatching({ state, map, service, askForKey: dates.askForKey });
 const has_room = !matchMedia(LITTLE_ROOM).matches;
 openFold('panel', has_room);
 openFold('legend', has_room);

@@ -2,10 +2,27 @@ import { addDays } from '../page/words.ts';
 import type { DayIndex } from './day.ts';
 import { lastHours } from './recent.ts';
 
-/** Newest scan and data clock, from GET /v1/health, which is free. */
+/** Newest scan and data clock. */
 export interface Newest {
   readonly scan_time: string | null;
   readonly now: string;
+}
+
+/** What GET /v1/health, which is free, says of scans, clock and feeds. */
+export interface Health extends Newest {
+  /** Feeds of which nothing was ever collected. */
+  readonly never_collected: ReadonlySet<string>;
+}
+
+/** Fields of GET /v1/health that the page reads. */
+interface HealthBody {
+  readonly time: string;
+  readonly components: {
+    readonly ingest: {
+      readonly last_scan_at: string | null;
+      readonly sources: readonly { readonly name: string; readonly last_success_at: string | null }[];
+    };
+  };
 }
 
 /** Dates with hail among those from `start` to `end`, from GET /v1/events. */
@@ -57,9 +74,9 @@ export interface Answer {
   readonly date: string | null;
 }
 
-/** What a call sends, and the scope that it needs. */
 export interface CallOptions {
-  readonly scope: string;
+  /** Scope that the call needs, for the words of its refusal. */
+  readonly scope?: string;
   /** Makes the call a POST. */
   readonly body?: object | undefined;
 }
@@ -111,30 +128,32 @@ export function openService(api: string, readKey: () => string | null, is_public
     return { start, end, events: body.events, dates_without_data: body.dates_without_data };
   };
 
+  /** The body of the answer to a call with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
+  const call = async (path: string, { scope, body }: CallOptions = {}) => {
+    const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+    const sent = { ...(scope === undefined ? {} : { scope }), ...(body === undefined ? {} : post) };
+    return (await request(`${api}${path}`, readKey(), false, sent)).body;
+  };
+
+  const health = async (): Promise<Health> => {
+    const { time, components }: HealthBody = await call('/health');
+    ahead_ms = Date.parse(time) - Date.now();
+    const { last_scan_at, sources } = components.ingest;
+    const never = sources.filter(({ last_success_at }) => last_success_at === null);
+    return { scan_time: last_scan_at, now: time, never_collected: new Set(never.map(({ name }) => name)) };
+  };
+
   return {
-    /** Calls with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
-    calls: {
-      get: (path: string): Promise<Answer> => request(`${api}${path}`, readKey(), false),
-      post: (path: string, body?: object): Promise<Answer> =>
-        request(`${api}${path}`, readKey(), false, {
-          method: 'POST',
-          ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
-        }),
-      /** An answer that is not JSON. */
-      blob: async (path: string): Promise<Blob> => (await answerTo(`${api}${path}`, readKey(), false)).blob(),
-      file: (url: string): Promise<Answer> => request(url, readKey(), false),
-    },
+    call,
+    health,
+    /** A file at a signed address. */
+    file: async (url: string) => (await request(url, readKey(), false)).body,
     newest,
     day,
     /** The last 24 hours until the newest scan; `known`: the newest date, if it has just arrived. */
     async recent(known?: DayIndex): Promise<DayIndex> {
       const last = known ?? (await newest());
       return last.date === null ? last : lastHours(last, await day(addDays(last.date, -1)));
-    },
-    /** Body of a call that is charged, with the key of the reader; `scope` is the one that the call needs. */
-    async call(path: string, { scope, body }: CallOptions) {
-      const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-      return (await request(`${api}${path}`, readKey(), false, { scope, ...(body === undefined ? {} : post) })).body;
     },
     /** Makes the next `day` request the date again. */
     forget(date: string): void {
@@ -157,35 +176,28 @@ export function openService(api: string, readKey: () => string | null, is_public
         if (date !== null) ahead_ms = Date.parse(date) - Date.now();
         return { scan_time: body.frames.at(-1)?.scan_time ?? null, now: new Date(Date.now() + ahead_ms).toISOString() };
       }
-      const { body } = await get('/health');
-      ahead_ms = Date.parse(body.time) - Date.now();
-      return { scan_time: body.components.ingest.last_scan_at, now: body.time };
+      return await health();
     },
   };
 }
 
 type Sent = RequestInit & { readonly scope?: string };
 
-async function request(url: string, key: string | null, is_public: boolean, sent: Sent = {}): Promise<Answer> {
-  const response = await answerTo(url, key, is_public, sent);
-  const { headers } = response;
-  return { body: await response.json(), source: headers.get('X-Data-Source'), date: headers.get('Date') };
-}
-
-async function answerTo(
+async function request(
   url: string,
   key: string | null,
   is_public: boolean,
   { scope, ...init }: Sent = {},
-): Promise<Response> {
+): Promise<Answer> {
   if (key === null && !is_public)
     throw new ServiceError('A key of this service is needed for this.', { needs_key: true });
-  const headers = { ...init.headers, ...(key === null ? {} : { Authorization: `Bearer ${key}` }) };
-  const response = await fetch(url, { ...init, headers }).catch((cause) => {
+  const authorization = key === null ? {} : { Authorization: `Bearer ${key}` };
+  const response = await fetch(url, { ...init, headers: { ...init.headers, ...authorization } }).catch((cause) => {
     throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
   });
   if (!response.ok) throw await refusal(response, scope);
-  return response;
+  const { headers } = response;
+  return { body: await response.json(), source: headers.get('X-Data-Source'), date: headers.get('Date') };
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -1,6 +1,5 @@
-import { FONT, TOP, UNDER_HAIL } from '../map/hail-layers.ts';
 import { counted, timeInWords } from '../page/words.ts';
-import { circle, type PlacedLayer, type Reading, type ReadLayer } from './layer.ts';
+import { areaMark, circle, lineMark, type Reading, type ReadLayer, textMark } from './layer.ts';
 
 const COLOR = '#c2255c';
 const PAGE = 100;
@@ -30,8 +29,8 @@ export const alerts: ReadLayer = {
   fresh_ms: 120_000,
   unavailable: () => null,
   serves: () => true,
-  async read({ get }): Promise<Reading> {
-    const { subscriptions, next_cursor } = (await get(`/alerts?limit=${PAGE}`)).body as Page;
+  async read({ call }): Promise<Reading> {
+    const { subscriptions, next_cursor } = (await call(`/alerts?limit=${PAGE}`)) as Page;
     return {
       features: subscriptions.map(({ lat, lon, ...properties }) => ({
         type: 'Feature',
@@ -46,42 +45,17 @@ export const alerts: ReadLayer = {
     [length === 0 ? 'You have no alert subscriptions.' : `${counted(length, 'subscription')}.`, note]
       .filter(Boolean)
       .join(' '),
-  layers: (source): readonly PlacedLayer[] => [
-    {
-      under: UNDER_HAIL,
-      layer: { id: `${source}-fill`, type: 'fill', source, paint: { 'fill-color': COLOR, 'fill-opacity': 0.05 } },
-    },
-    {
-      under: TOP,
-      layer: {
-        id: `${source}-edge`,
-        type: 'line',
-        source,
-        paint: {
-          'line-color': COLOR,
-          'line-width': 2,
-          'line-dasharray': [2, 1.5],
-          'line-opacity': ['case', ['==', ['get', 'status'], 'active'], 1, 0.45],
-        },
-      },
-    },
-    {
-      under: TOP,
-      layer: {
-        id: `${source}-names`,
-        type: 'symbol',
-        source,
-        minzoom: 6.5,
-        layout: {
-          'symbol-placement': 'line',
-          'text-field': ['get', 'name'],
-          'text-font': FONT,
-          'text-size': 11.5,
-          'text-offset': [0, -0.9],
-        },
-        paint: { 'text-color': COLOR, 'text-halo-color': '#fff', 'text-halo-width': 1.6 },
-      },
-    },
+  marks: [
+    areaMark(COLOR, 0.05),
+    lineMark(COLOR, 2, {
+      'line-dasharray': [2, 1.5],
+      'line-opacity': ['case', ['==', ['get', 'status'], 'active'], 1, 0.45],
+    }),
+    textMark(
+      COLOR,
+      { 'symbol-placement': 'line', 'text-field': ['get', 'name'], 'text-offset': [0, -0.9] },
+      { minzoom: 6.5 },
+    ),
   ],
   facts: (properties) => ({
     title: properties?.name || 'Alert subscription',

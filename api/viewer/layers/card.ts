@@ -1,6 +1,6 @@
 import type { Feature } from 'geojson';
 import type { Map as MapLibre } from 'maplibre-gl';
-import { type Service, ServiceError } from '../data/service.ts';
+import { type Health, type Service, ServiceError } from '../data/service.ts';
 import { openFold } from '../page/fold.ts';
 import { element, textElement } from '../page/page.ts';
 import { chosenFrame, type State } from '../state.ts';
@@ -8,6 +8,7 @@ import {
   type Asked,
   type Facts,
   type KeyMark,
+  layersOver,
   type MapLayer,
   putFeatures,
   type Reading,
@@ -21,14 +22,6 @@ import { LAYERS } from './registry.ts';
 const HEALTH_MS = 60_000;
 /** A click within this distance of a point picks it. */
 const TOUCH_PX = 10;
-
-/** What the free state of the service says of its clock and its feeds. */
-interface Health {
-  /** The service's clock minus that of this browser. */
-  readonly ahead_ms: number;
-  readonly newest_scan: string | null;
-  readonly never_collected: ReadonlySet<string>;
-}
 
 /** A layer in the card, and what was read for it. */
 interface Row {
@@ -94,10 +87,10 @@ export function openLayersCard({
   async function askHealth(): Promise<void> {
     const isNeeded = fold.isOpen() || rows.some(({ layer }) => layer.kind === 'read' && isOn(layer));
     if (!isNeeded || !service.hasKey() || state.day === null || performance.now() - health_at_ms < HEALTH_MS) return;
-    asking ??= service.calls
-      .get('/health')
-      .then(({ body }) => {
-        health = readHealth(body);
+    asking ??= service
+      .health()
+      .then((found) => {
+        health = found;
       })
       .catch((error: unknown) => {
         if (!(error instanceof ServiceError)) throw error;
@@ -125,8 +118,8 @@ export function openLayersCard({
       first_date: frames.length > 0 ? ((day?.before?.scans ? day.before.date : day?.date) ?? null) : null,
       is_recent: day?.before !== undefined,
       span: times.length === 0 ? null : [Math.min(...times), Math.max(...times)],
-      is_newest: last !== undefined && last === health?.newest_scan,
-      now_ms: health === null ? null : Date.now() + health.ahead_ms,
+      is_newest: last !== undefined && last === health?.scan_time,
+      now_ms: health === null ? null : service.now_ms(),
       middle: { lat, lon: lng },
       never_collected: health?.never_collected ?? new Set(),
     };
@@ -162,7 +155,7 @@ export function openLayersCard({
     row.refusal = null;
     show(row, asked);
     try {
-      const content = await layer.read(service.calls, asked);
+      const content = await layer.read(service, asked);
       row.reading = {
         content,
         asked: { date: asked.date, first_date: asked.first_date, middle: asked.middle },
@@ -203,13 +196,8 @@ export function openLayersCard({
     const isSame = visible.length === row.features.length && visible.every((one, i) => one === row.features[i]);
     row.features = visible;
     if (on && reason === null && isOfThis) {
-      if (!isSame || !map.getSource(source)) putFeatures(map, source, visible, layer.layers(source));
-    } else
-      removeSource(
-        map,
-        source,
-        layer.layers(source).map(({ layer }) => layer.id),
-      );
+      if (!isSame || !map.getSource(source)) putFeatures(map, source, visible, layer.marks);
+    } else removeSource(map, source);
     const offers = on && reason === null && !row.busy && !serves(row, layer, now);
     if (row.button) {
       row.button.hidden = !offers && !needsKey;
@@ -259,9 +247,10 @@ export function openLayersCard({
         .filter(({ drawn }) => drawn)
         .flatMap(({ layer }) => {
           const { facts } = layer;
-          const ids = layer.kind === 'read' ? layer.layers(sourceOf(layer)).map(({ layer }) => layer.id) : layer.picks;
-          if (facts === undefined || ids === undefined) return [];
-          const layers = ids.filter((id) => map.getLayer(id) !== undefined);
+          if (facts === undefined) return [];
+          const layers = (layer.kind === 'read' ? layersOver(map, sourceOf(layer)) : (layer.picks ?? [])).filter((id) =>
+            map.getLayer(id),
+          );
           const points = map
             .queryRenderedFeatures(near, { layers })
             .filter(({ geometry }) => geometry.type === 'Point');
@@ -279,27 +268,6 @@ function sourceOf({ id }: MapLayer): string {
   return `layer-${id}`;
 }
 
-/** Fields of GET /v1/health that the card reads. */
-interface HealthBody {
-  readonly time: string;
-  readonly components: {
-    readonly ingest: {
-      readonly last_scan_at: string | null;
-      readonly sources: readonly { readonly name: string; readonly last_success_at: string | null }[];
-    };
-  };
-}
-
-function readHealth({ time, components: { ingest } }: HealthBody): Health {
-  return {
-    ahead_ms: Date.parse(time) - Date.now(),
-    newest_scan: ingest.last_scan_at,
-    never_collected: new Set(
-      ingest.sources.filter(({ last_success_at }) => last_success_at === null).map(({ name }) => name),
-    ),
-  };
-}
-
 /** A row of the card: switch, note, button for reading, key of its marks. */
 function makeRow(layer: MapLayer): Row {
   const item = document.createElement('li');
@@ -307,6 +275,7 @@ function makeRow(layer: MapLayer): Row {
   const label = document.createElement('label');
   const box = document.createElement('input');
   box.type = 'checkbox';
+  box.className = 'switch';
   box.id = `layer-${layer.id}`;
   box.setAttribute('aria-describedby', `layer-${layer.id}-note`);
   label.append(box, textElement('span', layer.label));

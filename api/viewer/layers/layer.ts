@@ -1,7 +1,16 @@
 import type { Feature, FeatureCollection, Position } from 'geojson';
-import type { GeoJSONSource, LayerSpecification, Map as MapLibre } from 'maplibre-gl';
+import type {
+  CircleLayerSpecification,
+  DataDrivenPropertyValueSpecification,
+  FillLayerSpecification,
+  GeoJSONSource,
+  LineLayerSpecification,
+  Map as MapLibre,
+  SymbolLayerSpecification,
+} from 'maplibre-gl';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
-import type { Answer } from '../data/service.ts';
+import type { Service } from '../data/service.ts';
+import { FONT, TOP, UNDER_HAIL } from '../map/hail-layers.ts';
 import type { View } from '../views.ts';
 
 /** What the map shows at present, as far as layers depend on it. */
@@ -50,13 +59,8 @@ export interface KeyMark {
   readonly shape: 'area' | 'dashed' | 'dot';
 }
 
-/** Calls of the service that a layer may make; a refusal is thrown as a `ServiceError`. */
-export interface Calls {
-  get(path: string): Promise<Answer>;
-  post(path: string, body: object): Promise<Answer>;
-  /** A file at a signed address. */
-  file(url: string): Promise<Answer>;
-}
+/** Calls that a layer may make; a refusal is thrown as a `ServiceError`. */
+export type Calls = Pick<Service, 'call' | 'file'>;
 
 /** Layer whose content is read from the service. */
 export interface ReadLayer {
@@ -76,13 +80,13 @@ export interface ReadLayer {
   unavailable(shown: Shown): string | null;
   /** True when a reading that was made for `asked` serves what is shown; else the card offers to read again. */
   serves(asked: Asked, shown: Shown): boolean;
-  read(calls: Calls, shown: Shown): Promise<Reading>;
+  read(service: Calls, shown: Shown): Promise<Reading>;
   /** Features of a reading that belong to what is shown. */
   visible(reading: Reading, shown: Shown): readonly Feature[];
   /** Words of what is drawn. */
   inWords(visible: readonly Feature[], reading: Reading, shown: Shown): string;
-  /** Its layers on the map, over a source of its own. */
-  layers(source: string): readonly PlacedLayer[];
+  /** How its content is drawn. */
+  readonly marks: readonly Mark[];
   facts(properties: Feature['properties']): Facts;
 }
 
@@ -104,10 +108,40 @@ export interface FreeLayer {
 
 export type MapLayer = ReadLayer | FreeLayer;
 
-/** A layer of the map and the layer under which it goes: fills under the hail, whose colours are those of the legend, lines over it. */
-export interface PlacedLayer {
-  readonly layer: LayerSpecification;
-  readonly under: string;
+type LayerOf<Layer> = Omit<Layer, 'id' | 'source'>;
+type Fill = LayerOf<FillLayerSpecification>;
+type Line = LayerOf<LineLayerSpecification>;
+type Circle = LayerOf<CircleLayerSpecification>;
+type Text = LayerOf<SymbolLayerSpecification>;
+type Color = DataDrivenPropertyValueSpecification<string>;
+
+/** A layer over the source of some content, and the layer under which it goes: fills under the hail, whose colours are those of the legend, the rest over it. */
+export type Mark = { readonly under: string } & (Fill | Line | Circle | Text);
+
+/** Areas under the hail. */
+export function areaMark(
+  color: Color,
+  opacity: DataDrivenPropertyValueSpecification<number>,
+  more?: Partial<Fill>,
+): Mark {
+  return { under: UNDER_HAIL, type: 'fill', paint: { 'fill-color': color, 'fill-opacity': opacity }, ...more };
+}
+
+/** Lines over the hail. */
+export function lineMark(color: Color, width: number, paint?: Line['paint'], more?: Partial<Line>): Mark {
+  return { under: TOP, type: 'line', paint: { 'line-color': color, 'line-width': width, ...paint }, ...more };
+}
+
+/** Dots over the hail. */
+export function dotMark(color: Color, paint: Circle['paint'], more?: Partial<Circle>): Mark {
+  const usual = { 'circle-color': color, 'circle-stroke-color': '#fff', 'circle-stroke-width': 1.6 };
+  return { under: TOP, type: 'circle', paint: { ...usual, ...paint }, ...more };
+}
+
+/** Words over the hail, in a colour on white. */
+export function textMark(color: Color, layout: Text['layout'], more?: Partial<Text>): Mark {
+  const paint = { 'text-color': color, 'text-halo-color': '#fff', 'text-halo-width': 1.6 };
+  return { under: TOP, type: 'symbol', layout: { 'text-font': FONT, 'text-size': 11.5, ...layout }, paint, ...more };
 }
 
 const RING_POINTS = 64;
@@ -124,26 +158,24 @@ export function circle(centre: Position, radius_km: number): Position[] {
   return [...ring, ring[0]];
 }
 
-export function collection(features: readonly Feature[]): FeatureCollection {
-  return { type: 'FeatureCollection', features: [...features] };
+/** Sets the features of a source; makes the source and its layers the first time. */
+export function putFeatures(map: MapLibre, source: string, features: readonly Feature[], marks: readonly Mark[]): void {
+  const data: FeatureCollection = { type: 'FeatureCollection', features: [...features] };
+  const found = map.getSource<GeoJSONSource>(source);
+  if (found) return void found.setData(data);
+  map.addSource(source, { type: 'geojson', data });
+  for (const [i, { under, ...layer }] of marks.entries())
+    map.addLayer({ ...layer, id: `${source}-${i}`, source }, under);
 }
 
-/** Sets the features of a source; makes the source and its layers the first time. */
-export function putFeatures(
-  map: MapLibre,
-  source: string,
-  features: readonly Feature[],
-  layers: readonly PlacedLayer[],
-): void {
-  const found = map.getSource<GeoJSONSource>(source);
-  if (found) return void found.setData(collection(features));
-  map.addSource(source, { type: 'geojson', data: collection(features) });
-  for (const { layer, under } of layers) map.addLayer(layer, under);
+/** Ids of the layers over a source. */
+export function layersOver(map: MapLibre, source: string): string[] {
+  return map.getLayersOrder().filter((id) => map.getLayer(id)?.source === source);
 }
 
 /** Removes a source and its layers, where it has any. */
-export function removeSource(map: MapLibre, source: string, ids: readonly string[]): void {
-  for (const id of ids) if (map.getLayer(id)) map.removeLayer(id);
+export function removeSource(map: MapLibre, source: string): void {
+  for (const id of layersOver(map, source)) map.removeLayer(id);
   if (map.getSource(source)) map.removeSource(source);
 }
 

@@ -1,7 +1,6 @@
 import type { Feature } from 'geojson';
-import { FONT, TOP } from '../map/hail-layers.ts';
 import { counted } from '../page/words.ts';
-import type { PlacedLayer, Reading, ReadLayer } from './layer.ts';
+import { dotMark, type Reading, type ReadLayer, textMark } from './layer.ts';
 
 const COLOR = '#22303c';
 const PAGE = 200;
@@ -31,12 +30,12 @@ export const locations: ReadLayer = {
   fresh_ms: 300_000,
   unavailable: () => null,
   serves: () => true,
-  async read({ get }): Promise<Reading> {
+  async read({ call }): Promise<Reading> {
     const features: Feature[] = [];
     let cursor: string | null = null;
     for (let page = 0; page < PAGES_MAX; page++) {
       const next = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const body = (await get(`/portfolio/locations?limit=${PAGE}${next}`)).body as Page;
+      const body = (await call(`/portfolio/locations?limit=${PAGE}${next}`)) as Page;
       for (const { name, lat, lon, address, tags } of body.locations)
         features.push({
           type: 'Feature',
@@ -54,39 +53,17 @@ export const locations: ReadLayer = {
     [length === 0 ? 'Your portfolio has no locations.' : `${counted(length, 'location')}.`, note]
       .filter(Boolean)
       .join(' '),
-  layers: (source): readonly PlacedLayer[] => [
-    {
-      under: TOP,
-      layer: {
-        id: `${source}-dots`,
-        type: 'circle',
-        source,
-        paint: {
-          'circle-color': '#fff',
-          'circle-radius': ['interpolate', ['linear'], ['zoom'], 3, 2.5, 8, 5],
-          'circle-stroke-color': COLOR,
-          'circle-stroke-width': ['interpolate', ['linear'], ['zoom'], 3, 1.5, 8, 3],
-        },
-      },
-    },
-    {
-      under: TOP,
-      layer: {
-        id: `${source}-names`,
-        type: 'symbol',
-        source,
-        minzoom: 8,
-        layout: {
-          'text-field': ['get', 'name'],
-          'text-font': FONT,
-          'text-size': 11.5,
-          'text-anchor': 'top',
-          'text-offset': [0, 0.7],
-          'text-max-width': 9,
-        },
-        paint: { 'text-color': COLOR, 'text-halo-color': '#fff', 'text-halo-width': 1.6 },
-      },
-    },
+  marks: [
+    dotMark('#fff', {
+      'circle-radius': ['interpolate', ['linear'], ['zoom'], 3, 2.5, 8, 5],
+      'circle-stroke-color': COLOR,
+      'circle-stroke-width': ['interpolate', ['linear'], ['zoom'], 3, 1.5, 8, 3],
+    }),
+    textMark(
+      COLOR,
+      { 'text-field': ['get', 'name'], 'text-anchor': 'top', 'text-offset': [0, 0.7], 'text-max-width': 9 },
+      { minzoom: 8 },
+    ),
   ],
   facts: (properties) => ({
     title: properties?.name,

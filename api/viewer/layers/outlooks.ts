@@ -1,7 +1,7 @@
 import type { Feature, MultiPolygon } from 'geojson';
-import { FONT, UNDER_HAIL } from '../map/hail-layers.ts';
+import { UNDER_HAIL } from '../map/hail-layers.ts';
 import { timeInWords } from '../page/words.ts';
-import type { PlacedLayer, Reading, ReadLayer } from './layer.ts';
+import { areaMark, lineMark, type Reading, type ReadLayer, textMark } from './layer.ts';
 
 /** Categories of a convective outlook with the colours that the Storm Prediction Center gives them, a little darker in lines. */
 const CATEGORIES: Readonly<Record<string, { readonly words: string; readonly fill: string; readonly line: string }>> = {
@@ -52,11 +52,11 @@ export const outlooks: ReadLayer = {
     return is_newest ? null : 'Only for now: the service has the outlook of today. Choose the newest date.';
   },
   serves: () => true,
-  async read({ get }, { middle }): Promise<Reading> {
-    const { body } = await get(
+  async read({ call }, { middle }): Promise<Reading> {
+    const listed = await call(
       `/outlooks/spc?lat=${middle.lat.toFixed(3)}&lon=${middle.lon.toFixed(3)}&day=1&areas=true`,
     );
-    const { issue_time, valid_time, expire_time, fetched_at, areas = [] } = body as Listed;
+    const { issue_time, valid_time, expire_time, fetched_at, areas = [] } = listed as Listed;
     const features = areas
       .filter(({ hazard, label }) => hazard === 'categorical' && label in CATEGORIES)
       .map(({ label, name, geometry }): Feature => {
@@ -88,44 +88,19 @@ export const outlooks: ReadLayer = {
     const highest = visible.at(-1)?.properties?.name;
     return [highest === undefined ? 'No thunderstorm area.' : `Up to ${highest}.`, note].filter(Boolean).join(' ');
   },
-  layers: (source): readonly PlacedLayer[] => [
+  marks: [
+    areaMark(color('fill'), 0.4, { layout: { 'fill-sort-key': ['get', 'rank'] } }),
+    { ...lineMark(color('line'), 2.4, {}, { layout: { 'line-join': 'round' } }), under: UNDER_HAIL },
     {
+      ...textMark(color('line'), {
+        'symbol-placement': 'line',
+        'symbol-spacing': 320,
+        'text-field': ['get', 'name'],
+        'text-size': 11,
+        'text-offset': [0, 0.9],
+        'text-max-angle': 30,
+      }),
       under: UNDER_HAIL,
-      layer: {
-        id: `${source}-fill`,
-        type: 'fill',
-        source,
-        layout: { 'fill-sort-key': ['get', 'rank'] },
-        paint: { 'fill-color': color('fill'), 'fill-opacity': 0.4 },
-      },
-    },
-    {
-      under: UNDER_HAIL,
-      layer: {
-        id: `${source}-edge`,
-        type: 'line',
-        source,
-        layout: { 'line-join': 'round' },
-        paint: { 'line-color': color('line'), 'line-width': 2.4 },
-      },
-    },
-    {
-      under: UNDER_HAIL,
-      layer: {
-        id: `${source}-names`,
-        type: 'symbol',
-        source,
-        layout: {
-          'symbol-placement': 'line',
-          'symbol-spacing': 320,
-          'text-field': ['get', 'name'],
-          'text-font': FONT,
-          'text-size': 11,
-          'text-offset': [0, 0.9],
-          'text-max-angle': 30,
-        },
-        paint: { 'text-color': color('line'), 'text-halo-color': '#fff', 'text-halo-width': 1.4 },
-      },
     },
   ],
   facts: (properties) => ({

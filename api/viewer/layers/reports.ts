@@ -1,8 +1,7 @@
 import type { Feature } from 'geojson';
 import { ServiceError } from '../data/service.ts';
-import { FONT, TOP } from '../map/hail-layers.ts';
 import { counted, MM_PER_INCH, timeInWords } from '../page/words.ts';
-import { hasDates, isInForce, type PlacedLayer, type Reading, type ReadLayer } from './layer.ts';
+import { dotMark, hasDates, isInForce, type Reading, type ReadLayer, textMark } from './layer.ts';
 
 const COLOR = '#0b7a4b';
 /** The export of a date takes a second or two. */
@@ -46,15 +45,15 @@ export const reports: ReadLayer = {
     return null;
   },
   serves: hasDates,
-  async read({ get, post, file }, { first_date, date }): Promise<Reading> {
-    const asked = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
-    const { job_id } = (await post('/exports', asked)).body as Job;
+  async read({ call, file }, { first_date, date }): Promise<Reading> {
+    const body = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
+    const { job_id } = (await call('/exports', { body })) as Job;
     for (let polls = 0; polls < POLLS_MAX; polls++) {
-      const job = (await get(`/exports/${job_id}`)).body as Job;
+      const job = (await call(`/exports/${job_id}`)) as Job;
       if (job.status === 'failed')
         throw new ServiceError(job.message ?? 'The service could not make the list. Its price was refunded.');
       if (job.download_url !== null) {
-        const { features } = (await file(job.download_url)).body as { features: Feature[] };
+        const { features } = (await file(job.download_url)) as { features: Feature[] };
         const note = job.truncated ? 'Some reports are missing: there were more than an export holds.' : null;
         return { features: features.map(timed), note };
       }
@@ -76,38 +75,13 @@ export const reports: ReadLayer = {
     const now = view === 'day' ? all : `${visible.length} within 15 minutes of this scan, ${all} ${of_dates}`;
     return [`${now}.`, note].filter(Boolean).join(' ');
   },
-  layers: (source): readonly PlacedLayer[] => [
-    {
-      under: TOP,
-      layer: {
-        id: `${source}-dots`,
-        type: 'circle',
-        source,
-        paint: {
-          'circle-color': COLOR,
-          'circle-radius': ['interpolate', ['linear'], ['zoom'], 3, 2.5, 8, 6],
-          'circle-stroke-color': '#fff',
-          'circle-stroke-width': 1.6,
-        },
-      },
-    },
-    {
-      under: TOP,
-      layer: {
-        id: `${source}-sizes`,
-        type: 'symbol',
-        source,
-        minzoom: 7,
-        layout: {
-          'text-field': ['get', 'label'],
-          'text-font': FONT,
-          'text-size': 11,
-          'text-anchor': 'left',
-          'text-offset': [0.8, 0],
-        },
-        paint: { 'text-color': COLOR, 'text-halo-color': '#fff', 'text-halo-width': 1.6 },
-      },
-    },
+  marks: [
+    dotMark(COLOR, { 'circle-radius': ['interpolate', ['linear'], ['zoom'], 3, 2.5, 8, 6] }),
+    textMark(
+      COLOR,
+      { 'text-field': ['get', 'label'], 'text-size': 11, 'text-anchor': 'left', 'text-offset': [0.8, 0] },
+      { minzoom: 7 },
+    ),
   ],
   facts: (properties) => ({
     title: `Reported from the ground: ${properties?.label}`,

@@ -1,8 +1,17 @@
 import type { Feature, Position } from 'geojson';
-import type { Map as MapLibre } from 'maplibre-gl';
-import { FONT, TOP, UNDER_HAIL } from '../map/hail-layers.ts';
+import type { FilterSpecification, Map as MapLibre } from 'maplibre-gl';
 import { counted, motionInWords } from '../page/words.ts';
-import { type FreeLayer, type PlacedLayer, placeAway, putFeatures, removeSource, type Shown } from './layer.ts';
+import {
+  areaMark,
+  dotMark,
+  type FreeLayer,
+  lineMark,
+  placeAway,
+  putFeatures,
+  removeSource,
+  type Shown,
+  textMark,
+} from './layer.ts';
 
 const SOURCE = 'cones';
 const COLOR = '#1f5fa8';
@@ -58,71 +67,22 @@ function coneFeatures({ at, properties }: Moving): Feature[] {
   ];
 }
 
-const LAYERS: readonly PlacedLayer[] = [
-  {
-    under: UNDER_HAIL,
-    layer: {
-      id: 'cones-fill',
-      type: 'fill',
-      source: SOURCE,
-      filter: ['==', ['geometry-type'], 'Polygon'],
-      paint: { 'fill-color': COLOR, 'fill-opacity': 0.12 },
+const isOf = (type: 'Polygon' | 'LineString' | 'Point'): FilterSpecification => ['==', ['geometry-type'], type];
+const MARKS = [
+  areaMark(COLOR, 0.12, { filter: isOf('Polygon') }),
+  lineMark(COLOR, 1.2, { 'line-opacity': 0.65 }, { filter: isOf('Polygon') }),
+  lineMark(COLOR, 1.4, { 'line-dasharray': [3, 2] }, { filter: isOf('LineString') }),
+  dotMark('#fff', { 'circle-radius': 3, 'circle-stroke-color': COLOR }, { filter: isOf('Point'), minzoom: 6 }),
+  textMark(
+    COLOR,
+    {
+      'text-field': ['concat', ['to-string', ['get', 'minutes']], ' min'],
+      'text-size': 11,
+      'text-anchor': 'top',
+      'text-offset': [0, 0.5],
     },
-  },
-  {
-    under: TOP,
-    layer: {
-      id: 'cones-edge',
-      type: 'line',
-      source: SOURCE,
-      filter: ['==', ['geometry-type'], 'Polygon'],
-      paint: { 'line-color': COLOR, 'line-width': 1.2, 'line-opacity': 0.65 },
-    },
-  },
-  {
-    under: TOP,
-    layer: {
-      id: 'cones-course',
-      type: 'line',
-      source: SOURCE,
-      filter: ['==', ['geometry-type'], 'LineString'],
-      paint: { 'line-color': COLOR, 'line-width': 1.4, 'line-dasharray': [3, 2] },
-    },
-  },
-  {
-    under: TOP,
-    layer: {
-      id: 'cones-spots',
-      type: 'circle',
-      source: SOURCE,
-      minzoom: 6,
-      filter: ['==', ['geometry-type'], 'Point'],
-      paint: {
-        'circle-radius': 3,
-        'circle-color': '#fff',
-        'circle-stroke-color': COLOR,
-        'circle-stroke-width': 1.6,
-      },
-    },
-  },
-  {
-    under: TOP,
-    layer: {
-      id: 'cones-minutes',
-      type: 'symbol',
-      source: SOURCE,
-      minzoom: 7.5,
-      filter: ['==', ['geometry-type'], 'Point'],
-      layout: {
-        'text-field': ['concat', ['to-string', ['get', 'minutes']], ' min'],
-        'text-font': FONT,
-        'text-size': 11,
-        'text-anchor': 'top',
-        'text-offset': [0, 0.5],
-      },
-      paint: { 'text-color': COLOR, 'text-halo-color': '#fff', 'text-halo-width': 1.4 },
-    },
-  },
+    { filter: isOf('Point'), minzoom: 7.5 },
+  ),
 ];
 
 /** Scan and storms whose cones are drawn: tiles arrive after the scan is shown, and drawing again for nothing would never end. */
@@ -134,7 +94,7 @@ function drawCones(map: MapLibre): void {
   const asked = JSON.stringify(storms.map(({ at, properties }) => [at, properties.speed_kmh, properties.track_id]));
   if (asked === drawn) return;
   drawn = asked;
-  putFeatures(map, SOURCE, storms.flatMap(coneFeatures), LAYERS);
+  putFeatures(map, SOURCE, storms.flatMap(coneFeatures), MARKS);
 }
 
 /** Storms of the scan with the cone in which each will be within 45 minutes; follows from the scan's archive. */
@@ -159,14 +119,10 @@ export const storms: FreeLayer = {
     if (redraw !== null) map.off('idle', redraw);
     redraw = null;
     drawn = '';
-    removeSource(
-      map,
-      SOURCE,
-      LAYERS.map(({ layer }) => layer.id),
-    );
+    removeSource(map, SOURCE);
   },
   inWords: (map) => `${counted(movingStorms(map).length, 'moving storm')} in view`,
-  picks: ['cones-fill'],
+  picks: [`${SOURCE}-0`],
   facts: (properties) => ({
     title: 'A storm may come here within 45 minutes',
     color: COLOR,

@@ -1,7 +1,6 @@
 import type { Feature, Geometry } from 'geojson';
-import { TOP, UNDER_HAIL } from '../map/hail-layers.ts';
 import { clockInWords, counted, timeInWords } from '../page/words.ts';
-import { hasDates, isInForce, isNear, type PlacedLayer, type Reading, type ReadLayer, type Shown } from './layer.ts';
+import { areaMark, hasDates, isInForce, isNear, lineMark, type Reading, type ReadLayer, type Shown } from './layer.ts';
 
 /** Largest circle that GET /v1/warnings answers for, and its longest history. */
 const RADIUS_KM = 200;
@@ -81,58 +80,12 @@ function feature(
   return { type: 'Feature', properties, geometry: item.geometry as Geometry };
 }
 
+const ROUND = { 'line-join': 'round' } as const;
 const isWatch: ['in', ['get', string], ['literal', string[]]] = [
   'in',
   ['get', 'kind'],
   ['literal', Object.keys(KINDS).slice(2)],
 ];
-
-function layers(source: string): readonly PlacedLayer[] {
-  return [
-    {
-      under: UNDER_HAIL,
-      layer: {
-        id: `${source}-fill`,
-        type: 'fill',
-        source,
-        paint: { 'fill-color': COLOR, 'fill-opacity': ['case', isWatch, 0.05, 0.14] },
-      },
-    },
-    {
-      under: TOP,
-      layer: {
-        id: `${source}-halo`,
-        type: 'line',
-        source,
-        filter: ['!', isWatch],
-        layout: { 'line-join': 'round' },
-        paint: { 'line-color': '#fff', 'line-width': 4.5, 'line-opacity': 0.85 },
-      },
-    },
-    {
-      under: TOP,
-      layer: {
-        id: `${source}-edge`,
-        type: 'line',
-        source,
-        filter: ['!', isWatch],
-        layout: { 'line-join': 'round' },
-        paint: { 'line-color': COLOR, 'line-width': 2.4 },
-      },
-    },
-    {
-      under: TOP,
-      layer: {
-        id: `${source}-dashes`,
-        type: 'line',
-        source,
-        filter: isWatch,
-        layout: { 'line-join': 'round' },
-        paint: { 'line-color': COLOR, 'line-width': 2, 'line-dasharray': [4, 2] },
-      },
-    },
-  ];
-}
 
 /** End of an item: the clock alone where it ends on the day it began. */
 function untilInWords(from: string, until: string): string {
@@ -164,11 +117,10 @@ export const warnings: ReadLayer = {
     return null;
   },
   serves: (asked, shown) => hasDates(asked, shown) && isNear(asked, shown, RADIUS_KM),
-  async read({ get }, shown): Promise<Reading> {
+  async read({ call }, shown): Promise<Reading> {
     const { lat, lon } = shown.middle;
     const query = `lat=${lat.toFixed(4)}&lon=${lon.toFixed(4)}&radius_km=${RADIUS_KM}&active=false&days=${daysBack(shown)}`;
-    const { body } = await get(`/warnings?${query}`);
-    const { warnings, watches, data_as_of, note } = body as Listed;
+    const { warnings, watches, data_as_of, note } = (await call(`/warnings?${query}`)) as Listed;
     const features = [...warnings.map(warningFeature), ...watches.flatMap(watchFeature)].sort(
       (a, b) => (KINDS[a.properties?.kind]?.order ?? 0) - (KINDS[b.properties?.kind]?.order ?? 0),
     );
@@ -185,7 +137,12 @@ export const warnings: ReadLayer = {
     const when = view === 'day' ? (is_recent ? 'in the last 24 hours' : 'on this date') : 'in force at this scan';
     return [`${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`, note].filter(Boolean).join(' ');
   },
-  layers,
+  marks: [
+    areaMark(COLOR, ['case', isWatch, 0.05, 0.14]),
+    lineMark('#fff', 4.5, { 'line-opacity': 0.85 }, { filter: ['!', isWatch], layout: ROUND }),
+    lineMark(COLOR, 2.4, {}, { filter: ['!', isWatch], layout: ROUND }),
+    lineMark(COLOR, 2, { 'line-dasharray': [4, 2] }, { filter: isWatch, layout: ROUND }),
+  ],
   facts: (properties) => ({
     title: properties?.title,
     color: KINDS[properties?.kind]?.color ?? '#56646f',

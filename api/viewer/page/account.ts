@@ -17,7 +17,7 @@ interface Usage {
 const OPERATIONS_SHOWN = 100;
 
 /** The dialog with the credits of this month, by operation, and the keys of the account. */
-export function connectAccount(calls: Service['calls'], askForKey: () => void): void {
+export function connectAccount({ call }: Service, askForKey: () => void): void {
   const dialog = element<HTMLDialogElement>('account');
   const balance = element('balance');
 
@@ -25,7 +25,7 @@ export function connectAccount(calls: Service['calls'], askForKey: () => void): 
     dialog.showModal();
     balance.textContent = 'Loading …';
     try {
-      const usage: Usage = (await calls.get(`/usage?operations_limit=${OPERATIONS_SHOWN}`)).body;
+      const usage: Usage = await call(`/usage?operations_limit=${OPERATIONS_SHOWN}`);
       const { used, limit, remaining } = usage.credits;
       const left = limit === null ? 'no monthly limit' : `${inWords(remaining ?? 0)} of ${inWords(limit)} left`;
       balance.textContent = `${usage.period}: ${inWords(used)} credits used, ${left}. Plan: ${usage.plan}.`;
@@ -68,11 +68,8 @@ function fillRows(id: string, rows: readonly (readonly (string | number)[])[]): 
 }
 
 /** Hides prices where neither the plan nor the account has a limit; where that is not known they are shown. */
-export async function hidePrices(calls: Service['calls']): Promise<void> {
-  const usage: Usage | null = await calls.get('/usage').then(
-    ({ body }) => body,
-    () => null,
-  );
+export async function hidePrices({ call }: Service): Promise<void> {
+  const usage: Usage | null = await call('/usage').catch(() => null);
   const is_unlimited = usage !== null && usage.credits.limit === null && usage.credits.spend_cap === null;
   document.documentElement.classList.toggle('unlimited', is_unlimited);
 }

@@ -22,12 +22,12 @@ const START = 'You are sent an event when radar detects hail there, and when hal
 export function connectWatching({
   state,
   map: { map },
-  calls,
+  service,
   askForKey,
 }: {
   state: State;
   map: HailMap;
-  calls: Service['calls'];
+  service: Service;
   /** Asks the reader for a key. */
   askForKey: () => void;
 }) {
@@ -123,24 +123,23 @@ export function connectWatching({
   const save = async ({ shape, ring, radius_km }: Drawn): Promise<void> => {
     if (shape === 'circle') {
       const { lat, lon } = middleOf(ring);
-      const { body } = await calls.post('/alerts/subscribe', {
+      const body = {
         name: name.value.trim(),
         lat: Number(lat.toFixed(DECIMALS)),
         lon: Number(lon.toFixed(DECIMALS)),
         radius_km: Number((radius_km as number).toFixed(1)),
         min_size_mm: Number(size.value),
         webhook_url: url.value,
-      });
-      return showSecret(body.webhook_secret);
+      };
+      return showSecret((await service.call('/alerts/subscribe', { body })).webhook_secret);
     }
     // The webhook first: an address that is refused leaves no area without a receiver.
     if (url.value !== '') {
-      const { body } = await calls.post('/webhooks', { url: url.value });
-      showSecret(body.secret);
+      showSecret((await service.call('/webhooks', { body: { url: url.value } })).secret);
       url.value = ''; // made: should the area be refused, another attempt makes no second one
     }
     const geometry = { type: 'Polygon', coordinates: [ring] };
-    await calls.post('/areas', { kind: 'polygon', name: name.value.trim(), geometry });
+    await service.call('/areas', { body: { kind: 'polygon', name: name.value.trim(), geometry } });
   };
 
   form.addEventListener('submit', async (event) => {
