@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
@@ -8,7 +8,6 @@ import { ApiError } from '../http/errors.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import type { MapArchive, Streets } from '../published/archives/basemap-streets.ts';
 import { serveFile } from '../published/archives/response.ts';
-import { loadAssets } from '../published/archives/viewer-assets.ts';
 import { openPart } from '../published/data-root.ts';
 import { type PublicRoute, serveDocument } from '../server/public.ts';
 import type { Middleware } from '../server/state.ts';
@@ -30,7 +29,18 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
   '.json': JSON_TYPE,
 };
-const GROUND = fileURLToPath(new URL('../../data/reference/ground.pmtiles', import.meta.url));
+const PROJECT = new URL('../../', import.meta.url);
+/** Where `make install` puts the bundle of the map page. */
+const BUNDLE = 'node_modules/.viewer';
+const PAGE = 'api/viewer/index.html';
+/** Further files of the map page: the worker of MapLibre, what places are found in, and the icon. */
+const FILES = [
+  'node_modules/maplibre-gl/dist/maplibre-gl-worker.mjs',
+  'data/reference/places.json',
+  'data/reference/zips.json',
+  'api/viewer/icon.svg',
+];
+const GROUND = fileURLToPath(new URL('data/reference/ground.pmtiles', PROJECT));
 const NAME_LETTERS = 16;
 const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable', 'X-Content-Type-Options': 'nosniff' };
 
@@ -90,10 +100,28 @@ async function openSite(
   return site;
 }
 
+/**
+ * Reads the page, with places to be filled, and every other file by its name. `version` is the hash of all of them: it is part
+ * of every address, so that the content at an address never changes.
+ */
+async function loadAssets() {
+  const bundle = await readdir(new URL(BUNDLE, PROJECT)).catch((cause: unknown) => {
+    throw new Error(`the map page is not built, expected ${BUNDLE}: run 'make install'`, { cause });
+  });
+  const read = (path: string) => readFile(new URL(path, PROJECT));
+  const files = new Map<string, Buffer>();
+  for (const path of [...bundle.map((name) => `${BUNDLE}/${name}`), ...FILES])
+    files.set(path.slice(path.lastIndexOf('/') + 1), await read(path));
+  const page = String(await read(PAGE));
+  const hash = createHash('sha256').update(page);
+  for (const [name, content] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(name).update(content);
+  return { page, files, version: hash.digest('hex').slice(0, NAME_LETTERS) };
+}
+
 /** GET /favicon.ico: the icon, for pages that name none. */
 export const favicon: PublicRoute = {
   path: '/favicon.ico',
-  handler: serveDocument('image/svg+xml', readFileSync(new URL('../viewer/icon.svg', import.meta.url))),
+  handler: serveDocument('image/svg+xml', readFileSync(new URL('api/viewer/icon.svg', PROJECT))),
 };
 
 /** The base map of the installation, named by its content: services behind one address name it alike. */

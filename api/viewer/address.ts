@@ -1,6 +1,6 @@
+import type { MapPlace, Span, View } from './data/day.ts';
 import { DEFAULT_LAYERS, LAYERS } from './layers/registry.ts';
 import type { LngLat } from './map/coverage.ts';
-import type { MapPlace, Span, View } from './views.ts';
 
 /** Content of the address's hash; null where the page chooses. */
 export interface Address {

@@ -1,15 +1,14 @@
 import { readAddress } from './address.ts';
 import { forgetKey } from './data/api-key.ts';
+import type { View } from './data/day.ts';
 import type { Display } from './display.ts';
 import type { LayersCard } from './layers/card.ts';
 import type { LngLat } from './map/coverage.ts';
 import type { HailMap } from './map/map.ts';
-import { listenToKeys } from './page/keyboard.ts';
-import { element, onClick } from './page/page.ts';
+import { element, listenToKeys, onClick } from './page/page.ts';
 import { setTrouble } from './page/panel.ts';
 import type { State } from './state.ts';
 import type { Dates } from './time/dates.ts';
-import type { View } from './views.ts';
 
 const PAN_PX = 120;
 

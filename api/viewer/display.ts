@@ -1,5 +1,5 @@
 import type { Archives } from './data/archives.ts';
-import type { DayIndex, Frame } from './data/day.ts';
+import type { DayIndex, Frame, View } from './data/day.ts';
 import type { LayersCard } from './layers/card.ts';
 import type { HailMap } from './map/map.ts';
 import {
@@ -19,7 +19,6 @@ import { chosenDate, chosenFrame, chosenUrl, newestWithHail, type State, stateAd
 import { axisOf, nearestScan } from './time/span.ts';
 import { openTimeline } from './time/timeline.ts';
 import { clockOfZone, ownZone, zoneAt } from './time/zones.ts';
-import type { View } from './views.ts';
 
 /** Number of later scans that are prefetched. */
 const AHEAD = 6;

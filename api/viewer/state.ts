@@ -1,7 +1,6 @@
 import { type Address, writeAddress } from './address.ts';
-import type { DayIndex, Frame } from './data/day.ts';
+import type { DayIndex, Frame, MapPlace, Span, View } from './data/day.ts';
 import type { LngLat } from './map/coverage.ts';
-import type { MapPlace, Span, View } from './views.ts';
 
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
 export interface State {

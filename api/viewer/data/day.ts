@@ -1,13 +1,23 @@
-/** One scan of a date, as GET /v1/tiles/scan lists it. */
-export interface Frame {
-  readonly scan_id: string;
-  readonly scan_time: string;
-  readonly url: string;
-  readonly reflectivity_url: string | null;
-  readonly max_prob: number | null;
-  readonly max_size_mm: number | null;
-  readonly storms: readonly { readonly lat: number; readonly lon: number; readonly mm: number }[];
+import type { TileFrame } from '../../../schemas/resources/tile-frame.ts';
+
+/** Swaths of a whole day, or one scan. */
+export type View = 'day' | 'scan';
+
+/** The last 24 hours, or one storm date. */
+export type Span = 'recent' | 'date';
+
+/** Centre and zoom of the map. */
+export interface MapPlace {
+  readonly zoom: number;
+  readonly lat: number;
+  readonly lon: number;
 }
+
+/** One scan of a date, as GET /v1/tiles/scan lists it. */
+export type Frame = Pick<
+  TileFrame,
+  'scan_id' | 'scan_time' | 'url' | 'reflectivity_url' | 'max_prob' | 'max_size_mm' | 'storms'
+>;
 
 /** Archives of a date; `date` is null while nothing is published. */
 export interface DayIndex {

@@ -1,3 +1,5 @@
+import type { Events } from '../../../schemas/resources/event-day.ts';
+import type { Health as HealthBody } from '../../../schemas/resources/health.ts';
 import { addDays } from '../page/words.ts';
 import type { DayIndex } from './day.ts';
 import { lastHours } from './recent.ts';
@@ -14,28 +16,8 @@ export interface Health extends Newest {
   readonly never_collected: ReadonlySet<string>;
 }
 
-/** Fields of GET /v1/health that the page reads. */
-interface HealthBody {
-  readonly time: string;
-  readonly components: {
-    readonly ingest: {
-      readonly last_scan_at: string | null;
-      readonly sources: readonly { readonly name: string; readonly last_success_at: string | null }[];
-    };
-  };
-}
-
 /** Dates with hail among those from `start` to `end`, from GET /v1/events. */
-export interface HailDays {
-  readonly start: string;
-  readonly end: string;
-  readonly events: readonly {
-    readonly event_date: string;
-    readonly max_size_mm: number;
-    readonly cell_count: number;
-  }[];
-  readonly dates_without_data: readonly string[];
-}
+export type HailDays = Pick<Events, 'events' | 'dates_without_data'> & { readonly start: string; readonly end: string };
 
 /** Most dates in one answer of GET /v1/events. */
 export const HAIL_DAYS_MAX = 365;

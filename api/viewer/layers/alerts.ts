@@ -1,22 +1,9 @@
+import type { Subscription } from '../../../schemas/resources/subscription.ts';
 import { counted, timeInWords } from '../page/words.ts';
 import { areaMark, circle, lineMark, type Reading, type ReadLayer, textMark } from './layer.ts';
 
 const COLOR = '#c2255c';
 const PAGE = 100;
-
-interface Page {
-  readonly subscriptions: readonly {
-    readonly name: string;
-    readonly lat: number;
-    readonly lon: number;
-    readonly radius_km: number;
-    readonly min_size_mm: number;
-    readonly status: string;
-    readonly trigger_count: number;
-    readonly last_triggered_at: string | null;
-  }[];
-  readonly next_cursor: string | null;
-}
 
 /** Circles of the business's alert subscriptions. */
 export const alerts: ReadLayer = {
@@ -30,9 +17,9 @@ export const alerts: ReadLayer = {
   unavailable: () => null,
   serves: () => true,
   async read({ call }): Promise<Reading> {
-    const { subscriptions, next_cursor } = (await call(`/alerts?limit=${PAGE}`)) as Page;
+    const { subscriptions, next_cursor } = await call(`/alerts?limit=${PAGE}`);
     return {
-      features: subscriptions.map(({ lat, lon, ...properties }) => ({
+      features: subscriptions.map(({ lat, lon, ...properties }: Subscription) => ({
         type: 'Feature',
         properties,
         geometry: { type: 'Polygon', coordinates: [circle([lon, lat], properties.radius_km)] },

@@ -1,4 +1,5 @@
 import type { Feature, Geometry } from 'geojson';
+import type { MonitoredAreas } from '../../../schemas/resources/area.ts';
 import { counted } from '../page/words.ts';
 import { areaMark, type Calls, dotMark, lineMark, type Reading, type ReadLayer, textMark } from './layer.ts';
 
@@ -6,19 +7,10 @@ const COLOR = '#6741a8';
 /** Each area is a call of its own: more would use up the calls of a minute. */
 const AREAS_MAX = 20;
 
-interface Area {
-  readonly id: string;
-  readonly kind: 'polygon' | 'point';
-  readonly name: string;
-  readonly area_sq_mi: number;
-}
-
-interface Page {
-  readonly areas: readonly Area[];
-  readonly usage: { readonly polygon_count: number; readonly point_count: number };
-}
-
-async function placed({ call }: Calls, { id, kind, name, area_sq_mi }: Area): Promise<Feature> {
+async function placed(
+  { call }: Calls,
+  { id, kind, name, area_sq_mi }: MonitoredAreas['areas'][number],
+): Promise<Feature> {
   const properties = { name, kind, area_sq_mi };
   const feature = (geometry: Geometry): Feature => ({ type: 'Feature', properties, geometry });
   if (kind === 'polygon') return feature((await call(`/areas/${id}/geometry`)).geometry);
@@ -38,7 +30,7 @@ export const areas: ReadLayer = {
   unavailable: () => null,
   serves: () => true,
   async read(service): Promise<Reading> {
-    const { areas, usage } = (await service.call(`/areas?limit=${AREAS_MAX}`)) as Page;
+    const { areas, usage }: MonitoredAreas = await service.call(`/areas?limit=${AREAS_MAX}`);
     const features = await Promise.all(areas.map((area) => placed(service, area)));
     const all = usage.polygon_count + usage.point_count;
     return { features, note: all > areas.length ? `The last changed of ${all}.` : null };

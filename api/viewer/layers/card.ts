@@ -1,8 +1,7 @@
 import type { Feature } from 'geojson';
 import type { Map as MapLibre } from 'maplibre-gl';
 import { type Health, type Service, ServiceError } from '../data/service.ts';
-import { openFold } from '../page/fold.ts';
-import { element, textElement } from '../page/page.ts';
+import { element, openFold, textElement } from '../page/page.ts';
 import { chosenFrame, type State } from '../state.ts';
 import {
   type Asked,

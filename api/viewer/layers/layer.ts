@@ -9,9 +9,9 @@ import type {
   SymbolLayerSpecification,
 } from 'maplibre-gl';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
+import type { View } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
 import { FONT, TOP, UNDER_HAIL } from '../map/hail-layers.ts';
-import type { View } from '../views.ts';
 
 /** What the map shows at present, as far as layers depend on it. */
 export interface Shown {

@@ -1,4 +1,5 @@
 import type { Feature } from 'geojson';
+import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
 import { counted } from '../page/words.ts';
 import { dotMark, type Reading, type ReadLayer, textMark } from './layer.ts';
 
@@ -6,18 +7,6 @@ const COLOR = '#22303c';
 const PAGE = 200;
 /** More locations than these are not read for a picture. */
 const PAGES_MAX = 5;
-
-interface Page {
-  readonly locations: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly lat: number;
-    readonly lon: number;
-    readonly address: string;
-    readonly tags: readonly string[];
-  }[];
-  readonly next_cursor: string | null;
-}
 
 /** Locations of the business's portfolio. */
 export const locations: ReadLayer = {
@@ -35,7 +24,7 @@ export const locations: ReadLayer = {
     let cursor: string | null = null;
     for (let page = 0; page < PAGES_MAX; page++) {
       const next = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const body = (await call(`/portfolio/locations?limit=${PAGE}${next}`)) as Page;
+      const body: PortfolioLocations = await call(`/portfolio/locations?limit=${PAGE}${next}`);
       for (const { name, lat, lon, address, tags } of body.locations)
         features.push({
           type: 'Feature',

@@ -1,4 +1,5 @@
-import type { Feature, MultiPolygon } from 'geojson';
+import type { Feature } from 'geojson';
+import type { SpcOutlookAnswer } from '../../../schemas/resources/convective-outlook.ts';
 import { UNDER_HAIL } from '../map/hail-layers.ts';
 import { timeInWords } from '../page/words.ts';
 import { areaMark, lineMark, type Reading, type ReadLayer, textMark } from './layer.ts';
@@ -24,20 +25,6 @@ function color(part: 'fill' | 'line'): ['match', ['get', string], string, string
   ];
 }
 
-interface Listed {
-  readonly outlook: { readonly hail_probability_pct: number | null };
-  readonly issue_time: string | null;
-  readonly valid_time: string | null;
-  readonly expire_time: string | null;
-  readonly fetched_at: string | null;
-  readonly areas?: readonly {
-    readonly hazard: string;
-    readonly label: string;
-    readonly name: string | null;
-    readonly geometry: MultiPolygon;
-  }[];
-}
-
 /** Convective outlook of the Storm Prediction Center for today: areas of its categories. */
 export const outlooks: ReadLayer = {
   kind: 'read',
@@ -53,10 +40,10 @@ export const outlooks: ReadLayer = {
   },
   serves: () => true,
   async read({ call }, { middle }): Promise<Reading> {
-    const listed = await call(
+    const listed: SpcOutlookAnswer = await call(
       `/outlooks/spc?lat=${middle.lat.toFixed(3)}&lon=${middle.lon.toFixed(3)}&day=1&areas=true`,
     );
-    const { issue_time, valid_time, expire_time, fetched_at, areas = [] } = listed as Listed;
+    const { issue_time, valid_time, expire_time, fetched_at, areas = [] } = listed;
     const features = areas
       .filter(({ hazard, label }) => hazard === 'categorical' && label in CATEGORIES)
       .map(({ label, name, geometry }): Feature => {

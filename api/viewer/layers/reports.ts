@@ -10,7 +10,6 @@ const POLLS_MAX = 60;
 const FEEDS = ['spc-reports', 'lsr', 'reports'];
 
 interface Job {
-  readonly job_id: string;
   readonly status: string;
   readonly message: string | null;
   readonly download_url: string | null;
@@ -47,9 +46,9 @@ export const reports: ReadLayer = {
   serves: hasDates,
   async read({ call, file }, { first_date, date }): Promise<Reading> {
     const body = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
-    const { job_id } = (await call('/exports', { body })) as Job;
+    const { job_id } = await call('/exports', { body });
     for (let polls = 0; polls < POLLS_MAX; polls++) {
-      const job = (await call(`/exports/${job_id}`)) as Job;
+      const job: Job = await call(`/exports/${job_id}`);
       if (job.status === 'failed')
         throw new ServiceError(job.message ?? 'The service could not make the list. Its price was refunded.');
       if (job.download_url !== null) {

@@ -1,4 +1,5 @@
 import type { Feature, Geometry } from 'geojson';
+import type { Warning, Warnings } from '../../../schemas/resources/warning.ts';
 import { clockInWords, counted, timeInWords } from '../page/words.ts';
 import { areaMark, hasDates, isInForce, isNear, lineMark, type Reading, type ReadLayer, type Shown } from './layer.ts';
 
@@ -21,35 +22,7 @@ const COLOR = [
   '#56646f',
 ] as ['match', ['get', string], string, string, string];
 
-interface ListedWarning {
-  readonly event: string;
-  readonly issued_at: string;
-  readonly expires_at: string;
-  readonly tornado_detection: string | null;
-  readonly headline: string | null;
-  readonly geometry: Geometry;
-}
-
-interface ListedWatch {
-  readonly type: string;
-  readonly watch_number: number | null;
-  readonly md_number?: number;
-  readonly issued_at: string;
-  readonly expires_at: string;
-  readonly headline: string;
-  readonly areas_affected?: string | null;
-  readonly watch_probability_pct?: number | null;
-  readonly geometry: Geometry | null;
-}
-
-interface Listed {
-  readonly warnings: readonly ListedWarning[];
-  readonly watches: readonly ListedWatch[];
-  readonly data_as_of: string | null;
-  readonly note: string | null;
-}
-
-function warningFeature(warning: ListedWarning): Feature {
+function warningFeature(warning: Warning): Feature {
   const kind = warning.event === 'Tornado Warning' ? 'tornado_warning' : 'severe_warning';
   const lines = [
     warning.tornado_detection && `Tornado: ${warning.tornado_detection.replaceAll('_', ' ').toLowerCase()}`,
@@ -58,13 +31,15 @@ function warningFeature(warning: ListedWarning): Feature {
   return feature(kind, warning.event, warning, lines);
 }
 
-function watchFeature(watch: ListedWatch): Feature[] {
+function watchFeature(watch: Warnings['watches'][number]): Feature[] {
   if (watch.geometry === null) return [];
-  const number = watch.watch_number ?? watch.md_number ?? '';
+  const is_discussion = watch.type === 'mesoscale_discussion';
+  const number = is_discussion ? watch.md_number : watch.watch_number;
+  const probability = is_discussion ? watch.watch_probability_pct : null;
   const lines = [
     watch.headline,
-    watch.areas_affected && `Areas: ${watch.areas_affected}`,
-    typeof watch.watch_probability_pct === 'number' && `Probability of a watch ${watch.watch_probability_pct} %`,
+    is_discussion && watch.areas_affected && `Areas: ${watch.areas_affected}`,
+    probability !== null && `Probability of a watch ${probability} %`,
   ];
   return [feature(watch.type, `${KINDS[watch.type]?.words ?? watch.type} ${number}`, watch, lines)];
 }
@@ -120,7 +95,7 @@ export const warnings: ReadLayer = {
   async read({ call }, shown): Promise<Reading> {
     const { lat, lon } = shown.middle;
     const query = `lat=${lat.toFixed(4)}&lon=${lon.toFixed(4)}&radius_km=${RADIUS_KM}&active=false&days=${daysBack(shown)}`;
-    const { warnings, watches, data_as_of, note } = (await call(`/warnings?${query}`)) as Listed;
+    const { warnings, watches, data_as_of, note }: Warnings = await call(`/warnings?${query}`);
     const features = [...warnings.map(warningFeature), ...watches.flatMap(watchFeature)].sort(
       (a, b) => (KINDS[a.properties?.kind]?.order ?? 0) - (KINDS[b.properties?.kind]?.order ?? 0),
     );

@@ -6,7 +6,9 @@ import type {
   SourceSpecification,
   StyleSpecification,
 } from 'maplibre-gl';
-import { BASEMAP } from '../page/palette.ts';
+import type { Archives } from '../data/archives.ts';
+import { meta } from '../page/page.ts';
+import { BASEMAP, SCHEME } from '../page/palette.ts';
 import { FONT, TOP, UNDER_BORDERS } from './hail-layers.ts';
 
 /** Addresses of the base map's archives, for MapLibre. */
@@ -14,6 +16,15 @@ export interface Ground {
   readonly url: string;
   /** Street map of the operator: its archive and its layers; null without one. */
   readonly streets: { readonly url: string; readonly layers: readonly Layer[] } | null;
+}
+
+/** The archives of the base map that the page names, for MapLibre. The style of streets is loaded where there is a street map. */
+export async function openGround(archives: Archives): Promise<Ground> {
+  const address = (name: string) => archives.address(new URL(meta(name), location.href).href);
+  const url = address('hail-ground');
+  if (meta('hail-streets') === '') return { url, streets: null };
+  const { streetLayers } = await import('./streets.ts');
+  return { url, streets: { url: address('hail-streets'), layers: streetLayers(SCHEME) } };
 }
 
 /** Sources whose data change: the picked place, and areas without radar coverage. */

@@ -1,7 +1,7 @@
 import type { ExpressionSpecification, FilterSpecification, LayerSpecification as Layer } from 'maplibre-gl';
+import type { View } from '../data/day.ts';
 import { BASEMAP, REFLECTIVITY, SIZES } from '../page/palette.ts';
 import { MM_PER_INCH } from '../page/words.ts';
-import type { View } from '../views.ts';
 import { ARROW } from './images.ts';
 
 export const FONT = ['Helvetica Neue', 'Arial', 'sans-serif'];

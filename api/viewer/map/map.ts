@@ -8,9 +8,8 @@ import {
   type VectorTileSource,
 } from 'maplibre-gl';
 import type { Archives } from '../data/archives.ts';
-import type { DayBefore } from '../data/day.ts';
+import type { DayBefore, MapPlace, View } from '../data/day.ts';
 import { BASEMAP } from '../page/palette.ts';
-import type { MapPlace, View } from '../views.ts';
 import { baseStyle, EMPTY, type Ground, PICK, UNCOVERED } from './base-style.ts';
 import { isCovered, type LngLat, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import {

@@ -1,6 +1,6 @@
+import type { View } from '../data/day.ts';
 import { SIZES, stepOf } from '../page/palette.ts';
 import { bandInWords, categoryInWords, motionInWords, sizeInWords, timeInWords } from '../page/words.ts';
-import type { View } from '../views.ts';
 
 /** Attributes of a feature of a tile. */
 // biome-ignore lint/suspicious/noExplicitAny: tiles carry attributes of any type

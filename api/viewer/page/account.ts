@@ -1,18 +1,6 @@
+import type { Usage } from '../../../schemas/resources/usage.ts';
 import { type Service, ServiceError } from '../data/service.ts';
 import { element, onClick } from './page.ts';
-
-interface Usage {
-  readonly period: string;
-  readonly plan: string;
-  readonly credits: {
-    readonly limit: number | null;
-    readonly used: number;
-    readonly remaining: number | null;
-    readonly spend_cap: number | null;
-  };
-  readonly operations: { readonly items: readonly { operation: string; count: number; credits: number }[] };
-  readonly keys: { readonly items: readonly { id: string; name: string; status: string; requests: number }[] };
-}
 
 const OPERATIONS_SHOWN = 100;
 

@@ -1,3 +1,5 @@
+import type { HistoryEvent } from '../../../schemas/resources/history-event.ts';
+import type { ReportJob } from '../../../schemas/resources/report-job.ts';
 import type { Service } from '../data/service.ts';
 import type { LngLat } from '../map/coverage.ts';
 import { addDays, KM_PER_MILE } from '../page/words.ts';
@@ -21,14 +23,10 @@ const FELL_DAYS_MAX = 90;
 const DAY_MS = 86_400_000;
 const HISTORY_LIMIT = 200;
 
-/** The largest hail of a storm date around a place, as GET /v1/hail/history tells it. */
-export interface HailDay {
-  readonly storm_date: string;
-  readonly distance_km: number;
-  readonly first_detected: string;
-  readonly last_detected: string;
-  readonly hail: { readonly estimated_size_mm: number };
-}
+/** The largest hail of a storm date around a place. */
+export type HailDay = Pick<HistoryEvent, 'storm_date' | 'distance_km' | 'first_detected' | 'last_detected'> & {
+  readonly hail: Pick<HistoryEvent['hail'], 'estimated_size_mm'>;
+};
 
 /** When radar saw a place. */
 export interface RadarGaps {
@@ -80,12 +78,7 @@ export interface Verified {
 }
 
 /** A report that is being made, is done, or has failed. */
-export interface Report {
-  readonly report_id: string;
-  readonly status: 'pending' | 'done' | 'failed';
-  readonly message: string | null;
-  readonly pdf_url: string | null;
-}
+export type Report = Pick<ReportJob, 'report_id' | 'status' | 'message' | 'pdf_url'>;
 
 export type PinCalls = ReturnType<typeof openPinCalls>;
 

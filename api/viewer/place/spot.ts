@@ -1,11 +1,11 @@
 import { Popup } from 'maplibre-gl';
+import type { View } from '../data/day.ts';
 import type { Facts } from '../layers/layer.ts';
 import type { LngLat } from '../map/coverage.ts';
 import type { HailMap } from '../map/map.ts';
 import { type FindingWords, findingInWords } from '../map/pick.ts';
 import { button, textElement } from '../page/page.ts';
 import { placeInWords } from '../page/words.ts';
-import type { View } from '../views.ts';
 
 /** Tiles end at zoom 10; well below it their outlines are simplified by more than a pixel of the grid. */
 const EXACT_FROM_ZOOM = 7;
