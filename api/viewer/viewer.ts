@@ -57,6 +57,7 @@ const archives = openArchives();
 const service = openService(meta('hail-api'), readKey, meta('hail-access') === 'public');
 const ground = await openGround(archives);
 const map = await openMap(element('map'), { ground, archives, place: start.place });
+Object.assign(globalThis, { hailMap: map.map }); // for the console of the browser, and for tests
 const layers = openLayersCard({
   state,
   map: map.map,

@@ -93,30 +93,14 @@ interface MapOfPage {
   }[];
 }
 
-declare global {
-  /** Set by `namesOn`: the page keeps its map to itself. */
-  var mapOfPage: MapOfPage | undefined;
-}
-
-/** Names that the map draws. The map is taken from a method that the page calls on it after every move, so this moves it a little. */
-async function namesOn(page: Page): Promise<DrawnName[]> {
-  await page.evaluate(async () => {
-    const { prototype } = (await import('maplibre-gl')).Map;
-    const plain = prototype.getZoom;
-    prototype.getZoom = function () {
-      globalThis.mapOfPage = this;
-      return plain.call(this);
-    };
+/** Names that the map draws. */
+function namesOn(page: Page): Promise<DrawnName[]> {
+  return page.evaluate(() => {
+    const { hailMap } = globalThis as unknown as { readonly hailMap: MapOfPage };
+    return hailMap
+      .queryRenderedFeatures()
+      .flatMap(({ layer, properties: { name } }) => (name === undefined ? [] : [{ layer: layer.id, name }]));
   });
-  await page.locator('#map').focus();
-  await page.keyboard.press('Shift+ArrowRight');
-  await page.waitForFunction(() => globalThis.mapOfPage !== undefined);
-  await page.waitForTimeout(1500);
-  return page.evaluate(() =>
-    (globalThis.mapOfPage?.queryRenderedFeatures() ?? []).flatMap(({ layer, properties: { name } }) =>
-      name === undefined ? [] : [{ layer: layer.id, name }],
-    ),
-  );
 }
 
 /** Zoom, latitude and longitude, as in the address. */
