@@ -61,23 +61,16 @@ async function deliveryHealth({ reader }: Records): Promise<Health['components']
 }
 
 /** Result of a database query; null while the database is out of reach. */
-async function orNull<Result>(query: Promise<Result>): Promise<Result | null> {
-  try {
-    return await query;
-  } catch (error) {
+function orNull<Result>(query: Promise<Result>): Promise<Result | null> {
+  return query.catch((error: unknown) => {
     if (isOutage(error)) return null;
     throw error;
-  }
+  });
 }
 
-function stateOf(well: boolean): Health['status'] {
-  return well ? 'ok' : 'degraded';
-}
-
+const stateOf = (well: boolean): Health['status'] => (well ? 'ok' : 'degraded');
 /** Why this release refuses the published data; null unless their format or version is another. */
-function refusalOf(failure: Error | null): string | null {
-  return failure instanceof UnreadableVersion ? failure.message : null;
-}
+const refusalOf = (failure: Error | null) => (failure instanceof UnreadableVersion ? failure.message : null);
 
 const PROBE_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store' };
 
@@ -103,10 +96,9 @@ export function readyz(services: Services): PublicRoute {
       const ready = checks.records && checks.data;
       ctx.status = ready ? 200 : 503;
       ctx.set(PROBE_HEADERS);
-      const missing = failure?.missing ?? [];
-      const reason = refusalOf(failure);
-      const why = { ...(missing.length === 0 ? {} : { missing }), ...(reason === null ? {} : { reason }) };
-      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...why });
+      const missing = failure?.missing.length ? failure.missing : undefined;
+      const reason = refusalOf(failure) ?? undefined;
+      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, missing, reason });
     },
   };
 }

@@ -77,9 +77,8 @@ export const deleteLocation = writeEndpoint({
     const deleted = await deleteLocations(writer, ids);
     const gone = new Set(deleted);
     const not_found = ids.filter((id) => !gone.has(id));
-    return {
-      body: { deleted_count: deleted.length, not_found_count: not_found.length, deleted: [...deleted], not_found },
-    };
+    const counts = { deleted_count: deleted.length, not_found_count: not_found.length };
+    return { body: { ...counts, deleted: [...deleted], not_found } };
   },
 });
 

@@ -151,18 +151,12 @@ function guests(): Middleware {
 function turns(): (work: () => Promise<void>) => Promise<void> {
   const waiting: (() => void)[] = [];
   let running = 0;
+  const tooMany = `too many requests without a key wait, at most ${GUESTS_WAITING} may`;
   return async (work) => {
     if (running < GUESTS_AT_ONCE) running += 1;
-    else {
-      if (waiting.length >= GUESTS_WAITING)
-        throw new ApiError(
-          'overloaded',
-          `too many requests without a key wait, at most ${GUESTS_WAITING} may`,
-          { 'Retry-After': String(RETRY_GUEST_S) },
-          { reason: 'guests' },
-        );
+    else if (waiting.length < GUESTS_WAITING)
       await new Promise<void>((resolve) => waiting.push(resolve)); // the call that ends passes its turn on
-    }
+    else throw new ApiError('overloaded', tooMany, { 'Retry-After': String(RETRY_GUEST_S) }, { reason: 'guests' });
     try {
       await work();
     } finally {

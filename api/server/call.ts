@@ -117,10 +117,9 @@ function chargeOf({ caller, now_ms, request_id }: CallState, { operation, credit
 function spendCapExceeded(by: OverCap, now_ms: number): ApiError {
   const whose = by === 'over_cap' ? 'the business' : 'this key';
   const now = new Date(now_ms);
-  const nextMonth_ms = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
-  return new ApiError('spend_cap_exceeded', `the call would exceed the month's spend cap of ${whose}`, {
-    'Retry-After': String(Math.ceil((nextMonth_ms - now_ms) / 1000)),
-  });
+  const rest_ms = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1) - now_ms;
+  const wait = { 'Retry-After': String(Math.ceil(rest_ms / 1000)) };
+  return new ApiError('spend_cap_exceeded', `the call would exceed the month's spend cap of ${whose}`, wait);
 }
 
 /** Text of an answer, and the same compressed once a caller has asked for it so. */

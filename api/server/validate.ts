@@ -69,16 +69,15 @@ export function validator({ path, variant, params, query, body, resource }: Endp
   return (captures: readonly string[] = [], asked: QueryText, sent: JsonObject | null): Input => {
     if (variant === 'current') {
       const parameter = unknownName(asked, known);
-      if (parameter !== null)
-        throw invalid(
-          `${shown(parameter.path[0] ?? '') || "''"} is not a parameter of this endpoint${meantName(parameter)}`,
-        );
+      if (parameter !== null) {
+        const name = shown(parameter.path[0] ?? '') || "''";
+        throw invalid(`${name} is not a parameter of this endpoint${meantName(parameter)}`);
+      }
       const field = body === null || sent === null ? null : unknownMember(body, sent, own);
-      if (field !== null)
-        throw new ApiError(
-          'bad_request',
-          `${shown(pointerOf(field.path))}: is not a field of this request${meantName(field)}`,
-        );
+      if (field !== null) {
+        const place = shown(pointerOf(field.path));
+        throw new ApiError('bad_request', `${place}: is not a field of this request${meantName(field)}`);
+      }
     }
     const named = () => Object.fromEntries(names.map((name, at) => [name, captures[at]]));
     return {
@@ -98,12 +97,7 @@ function checkedBody(schema: z.ZodType, body: JsonObject | null): unknown {
   const absent = body === null ? schema.safeParse(undefined) : null;
   if (absent?.success) return absent.data;
   if (body === null) throw new ApiError('bad_request', 'body is missing, expected a JSON object');
-  return checked(
-    schema,
-    body,
-    'bad_request',
-    (issue) => bodyMessage(issue, body) + meant(issue, holderOf(issue, body)),
-  );
+  return checked(schema, body, 'bad_request', (issue) => bodyMessage(issue, body));
 }
 
 function checked(
@@ -125,10 +119,11 @@ function parameterMessage(issue: z.core.$ZodIssue): string {
 /** `/locations/7/lat: expected number, received string`: a JSON pointer first. A null member counts as absent; the message names it null. */
 function bodyMessage(issue: z.core.$ZodIssue, body: JsonObject): string {
   const pointer = pointerOf(issue.path);
-  const isNull = wasNull(holderOf(issue, body), issue.path.at(-1) ?? '');
+  const holder = holderOf(issue, body);
+  const isNull = wasNull(holder, issue.path.at(-1) ?? '');
   const message = issue.message.replace(/^Invalid input: /, '').replace(/^./, (first) => first.toLowerCase());
   const missing = isNull ? '$1, received null' : 'is missing, $1';
-  return `${pointer === '' ? 'body' : pointer}: ${message.replace(ABSENT, missing)}`;
+  return `${pointer === '' ? 'body' : pointer}: ${message.replace(ABSENT, missing)}${meant(issue, holder)}`;
 }
 
 /** JSON pointer of a path. */
@@ -144,10 +139,8 @@ function hint(issue: z.core.$ZodIssue, { lat, lon, lng }: QueryText): string {
 
 /** What holds the member that an issue is about, as it was sent; an empty object where there is none. */
 function holderOf(issue: z.core.$ZodIssue, body: JsonObject): object {
-  const holder = issue.path
-    .slice(0, -1)
-    .reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown>)?.[part], body);
-  return typeof holder === 'object' && holder !== null ? holder : {};
+  const memberOf = (value: unknown, part: PropertyKey): unknown => Object(value)[part];
+  return Object(issue.path.slice(0, -1).reduce(memberOf, body));
 }
 
 /** Hints at coordinates by another name, or in the place of each other: the earlier variant and areas have another name for one. */
@@ -155,9 +148,8 @@ function meant(issue: z.core.$ZodIssue, { lat, lon, lng }: { lat?: unknown; lon?
   const name = issue.path.at(-1);
   if (name === 'lng' && lng === undefined && lon !== undefined) return ' (use lng)';
   if (name !== 'lat' || typeof lat !== 'number') return '';
-  const found = Object.entries({ lon, lng }).find(
-    ([, value]) => typeof value === 'number' && isInConus({ lat: value, lon: lat }),
-  );
+  const isLat = (value: unknown) => typeof value === 'number' && isInConus({ lat: value, lon: lat });
+  const found = Object.entries({ lon, lng }).find(([, value]) => isLat(value));
   return found === undefined ? '' : ` (lat and ${found[0]} look swapped)`;
 }
 
@@ -222,10 +214,8 @@ export function meantName({ path, known }: UnknownName): string {
 /** The known name that an unknown one is most like: one of which it is a part, or with the fewest different letters; null: none. */
 function nearestName(name: string, known: readonly string[]): string | null {
   const lower = name.slice(0, 100).toLowerCase();
-  const related = known.filter(
-    (one) =>
-      (lower.length >= SHORTEST_PART && one.includes(lower)) || (one.length >= SHORTEST_PART && lower.includes(one)),
-  );
+  const holds = (text: string, part: string) => part.length >= SHORTEST_PART && text.includes(part);
+  const related = known.filter((one) => holds(one, lower) || holds(lower, one));
   if (related.length > 0) return closest(lower, related);
   if (known.length === 0) return null;
   const nearest = closest(lower, [...known]);
