@@ -25,7 +25,6 @@ import {
   instantInWords,
   kilometres,
   miles,
-  shareInWords,
   sizeInWords,
   sizeName,
 } from './words.ts';
@@ -185,7 +184,9 @@ function radarSentence(row: ReportEvent, local: LocalTime): string {
   if (largest === null && seen_share === 0)
     return 'No scan of this storm date saw the location: whether radar would have shown hail is not known.';
   const seen =
-    seen_share === null || seen_share === 1 ? '' : ` Radar saw ${shareInWords(seen_share)} of this storm date.`;
+    seen_share === null || seen_share === 1
+      ? ''
+      : ` Radar saw ${Number((100 * seen_share).toFixed(1))}\u00a0% of this storm date.`;
   if (largest === null) return `No signal of ${sizeInWords(CELL_GROW_MM)} or more ${WITHIN}.${seen}`;
   const { max_mm, distance_m, max_time } = largest;
   const over = overhead_mm === null ? `no signal of ${sizeInWords(CELL_GROW_MM)} or more` : sizeInWords(overhead_mm);

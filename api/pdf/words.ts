@@ -71,8 +71,3 @@ export function counted(count: number, what: string): string {
 export function thousands(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
-
-/** `92.4 %` of a share of 0..1. */
-export function shareInWords(share: number): string {
-  return `${Number((100 * share).toFixed(1))}\u00a0%`;
-}

@@ -7,7 +7,7 @@ import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { type GroundReport, groundReports } from '../../schemas/tables/feeds.ts';
 import { detections } from '../../schemas/tables/radar.ts';
 import { addDays, monthOf, timestamp } from '../../schemas/time.ts';
-import { EARLIER_MAX, type EarlierHail, type EventMaterial } from '../pdf/report-material.ts';
+import { EARLIER_MAX, type EarlierHail } from '../pdf/report-material.ts';
 import type { CollectionEdition, Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
 import type { Terrain } from '../published/terrain.ts';
@@ -40,16 +40,8 @@ export interface VerificationQuestion extends Position {
 /** `engine`: of answers or of jobs. `storm_day_start_hour`: hour of UTC at which a storm date begins. */
 type VerificationSources = Readonly<{ engine: Queries; terrain: Terrain; storm_day_start_hour: number }>;
 
-/** A verification, and the material for each event of its report. */
-export interface ReadVerification {
-  readonly verification: Verification;
-  /** One for each event, in their order. */
-  readonly events: readonly EventMaterial[];
-  /** Provenance of the radar data alone; null when none of the range are published, whatever the reports say. */
-  readonly radar_source: MixedProvenance | null;
-  /** Storm dates of the range without collected ground reports, ascending: on them the absence of reports proves nothing. */
-  readonly dates_without_reports: readonly string[];
-}
+/** A verification, and the material of its report: a `Signs` for each event, and what radar and reports it rests on. */
+export type ReadVerification = Awaited<ReturnType<typeof readVerification>>;
 
 /** Storm dates before the range in which a report lists earlier hail. */
 const DAYS_BEFORE = 365;
@@ -62,7 +54,7 @@ export async function readVerification(
   { engine, terrain, storm_day_start_hour }: VerificationSources,
   edition: Edition,
   { lat, lon, date_start, date_end }: VerificationQuestion,
-): Promise<ReadVerification> {
+) {
   const point = { lat: rounded(lat, 5), lon: rounded(lon, 5) };
   const span = { first: date_start, last: date_end };
   const collection = edition.collection('reports');
@@ -115,7 +107,15 @@ export async function readVerification(
     data_source,
     data_as_of: timestamp(dataAsOf(edition, collection, found, span)),
   };
-  return { verification, events: found, radar_source, dates_without_reports };
+  return {
+    verification,
+    /** One for each event, in their order. */
+    events: found,
+    /** Provenance of the radar data alone; null when none of the range are published, whatever the reports say. */
+    radar_source,
+    /** Storm dates of the range without collected ground reports, ascending: on them the absence of reports proves nothing. */
+    dates_without_reports,
+  };
 }
 
 /** Storm dates of the year before a date with a detection or a report within the radius of a point, newest first; so many of them. */

@@ -46,7 +46,7 @@ export const createReport = writeEndpoint({
   route: 'POST /v1/verify/report',
   group: 'Verification',
   summary: 'Have a report of a verification made',
-  description: `A PDF of what POST /v1/verify answers: verdicts, a map of the detections, the reports from the ground, the method and the verification_hash, with all fonts embedded. reference, address and prepared_for are printed on it and change nothing else. It is made in the background, from at most ${VERIFICATION_DAYS_MAX} days, and kept ${REPORT_KEPT_DAYS} days; then file and report are deleted. A report that cannot be made is refunded.`,
+  description: `A PDF of what POST /v1/verify answers, in the local time of the place: verdicts, maps of the detections, the reports from the ground, warnings in force, hail of the year before, the method and the verification_hash, with all fonts embedded. reference, address and prepared_for are printed on it and change nothing else. It is made in the background, from at most ${VERIFICATION_DAYS_MAX} days, and kept ${REPORT_KEPT_DAYS} days; then file and report are deleted. A report that cannot be made is refunded.`,
   scope: 'verify:write',
   ...CREATE,
   body: ReportRequest,
