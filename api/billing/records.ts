@@ -59,7 +59,7 @@ export interface RecordsSettings {
   readonly alarm?: (line: string) => void;
 }
 
-export interface RecordsOptions extends RecordsSettings {
+interface RecordsOptions extends RecordsSettings {
   readonly data_root: string;
   /** PostgreSQL; null: a SQLite file under the data root. */
   readonly database_url: string | null;
@@ -280,7 +280,7 @@ interface KeyNote {
  * Counts of the requests of keys, and when each was last used: noted in memory, and written about twice a second. `alarm` is called
  * with counts that are lost because they cannot be written.
  */
-export function openRequestCounts(store: Store, alarm: (line: string) => void) {
+function openRequestCounts(store: Store, alarm: (line: string) => void) {
   let notes = new Map<string, KeyNote>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -351,7 +351,7 @@ async function writeNote(
  * Counts a request in the UTC day of its business. Returns false beyond the limit, which holds over all processes. During an outage
  * of the records nothing is counted and it returns true; a charge fails by itself then.
  */
-export async function admitToday(
+async function admitToday(
   { transaction, forKeyShare }: Store,
   business_id: string,
   limit: number,
@@ -372,7 +372,7 @@ export async function admitToday(
 }
 
 /** Removes the counts of days that were over at an instant. */
-export async function sweepDays(rows: Kysely<Database>, until_ms: number): Promise<void> {
+async function sweepDays(rows: Kysely<Database>, until_ms: number): Promise<void> {
   await rows
     .deleteFrom('request_days')
     .where('day', '<', utcDate(until_ms - DAYS_KEPT_MS))

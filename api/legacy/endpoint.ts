@@ -139,7 +139,7 @@ function simulatedExample({ query, body, simulate }: Endpoint, { params = {}, ..
 /** Below it the earlier variant is served to every key. */
 export const EARLIER_MOUNT = '/legacy/v1';
 /** Below it a key gets the variant that it was made for. */
-export const CURRENT_MOUNT = '/v1';
+const CURRENT_MOUNT = '/v1';
 
 /** The earlier variant of the interface. */
 export const EARLIER_VARIANT: Variant = {
@@ -152,7 +152,7 @@ export const EARLIER_VARIANT: Variant = {
 };
 
 /** Body of a success. */
-export function envelope<Data>(data: Data, stamp: Stamp): { readonly data: Data; readonly meta: EarlierMeta } {
+function envelope<Data>(data: Data, stamp: Stamp): { readonly data: Data; readonly meta: EarlierMeta } {
   return { data, meta: metaOf(stamp) };
 }
 

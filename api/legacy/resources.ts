@@ -4,7 +4,7 @@ import * as wire from '../../schemas/resources/fields.ts';
 import { rounded } from '../rules/rounded.ts';
 
 /** Words of the earlier variant for damage. */
-export const DAMAGE_ESTIMATES = ['none', 'minor', 'moderate', 'significant', 'severe'] as const;
+const DAMAGE_ESTIMATES = ['none', 'minor', 'moderate', 'significant', 'severe'] as const;
 /** Smallest size of each of these words, mm. */
 const FROM_MM = [0, 19, 25, 38, 63];
 

@@ -198,7 +198,7 @@ const NEWLINE = 10;
 const RETURN = 13;
 
 /** A line of a CSV text: its cells; or its fault and the cells before it. */
-export interface CsvRow {
+interface CsvRow {
   readonly cells: readonly string[];
   readonly fault: string | null;
 }

@@ -23,12 +23,12 @@ import { FILES } from './sql.ts';
 /** Pixels, locations, confidences and coverages between which other requests may run: each about 3 ms. */
 const AT_A_TIME = { pixels: 20_000, locations: 500, confidences: 50, coverages: 200 };
 /** Hail as near as this strikes a location. */
-export const IMPACT_RADIUS_M = IMPACT_RADIUS_MI * METRES_PER_MILE;
+const IMPACT_RADIUS_M = IMPACT_RADIUS_MI * METRES_PER_MILE;
 
 type Asset = Position & Readonly<Record<'id' | 'name', string>>;
 
 /** Largest size of a pixel, mm, and the scans in which it was a detection, at least 1. */
-export type PixelHail = Readonly<Record<'max_mm' | 'detections', number>>;
+type PixelHail = Readonly<Record<'max_mm' | 'detections', number>>;
 
 /** Pixels with a detection on one storm date, by `pixelKey`. */
 export type HailPixels = ReadonlyMap<number, PixelHail>;

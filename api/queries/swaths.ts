@@ -75,7 +75,7 @@ interface DetectionCounts {
 const NO_DETECTIONS: DetectionCounts = { n_detections: 0, max_size_mm: null, at_bound: new Map() };
 
 /** Counts the detections of a region of at least a size. `paths` are files of the detections of one storm date. */
-export async function countDetections(
+async function countDetections(
   engine: Queries,
   paths: readonly string[],
   region: RegionPixels,

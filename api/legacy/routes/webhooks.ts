@@ -91,7 +91,7 @@ export const EARLIER_WEBHOOKS: readonly Endpoint[] = [
 ];
 
 /** Throws `bad_request` for a receiver's address that is refused on any machine; does not resolve its name. */
-export function checkAddress(pointer: string, url: string): void {
+function checkAddress(pointer: string, url: string): void {
   const receiver = parseReceiverUrl(url);
   if (typeof receiver === 'string') throw new ApiError('bad_request', `${pointer}: ${receiver}`);
 }
