@@ -52,26 +52,39 @@ export async function checkUpload({ format, data }: PortfolioUpload): Promise<re
   return rows;
 }
 
-/** Rows of a CSV text behind its header. */
+/** What sets cells apart, in the order in which it is tried; a first line such as `sep=;` says which. */
+const SEPARATORS = [',', ';', '\t'];
+const DECLARED = /^\uFEFF?sep=([^\r\n])(?:\r\n|\r|\n|$)/i;
+const NEEDED = ['name', 'lat', 'lon'] as const;
+
+/** Rows of a CSV text behind its header. A line without anything in its cells is no row. */
 function* rowsOfCsv(text: string): Generator<FoundRow> {
-  const lines = csvRows(text);
-  const header = lines.next();
-  if (header.done) return;
-  const { cells, fault } = header.value;
-  const names = cells.map((cell) => cell.trim().toLowerCase());
+  const [line = '', declared] = DECLARED.exec(text) ?? [];
+  const rest = text.slice(line.length);
+  const separators = declared === undefined ? SEPARATORS : [declared];
+  const headers = separators.map((one) => ({ one, row: csvRows(rest, one).next().value as CsvRow | undefined }));
+  const [first] = headers;
+  const header = headers.find(({ row }) => NEEDED.every((name) => namesIn(row).includes(name))) ?? first;
+  if (header?.row === undefined) return;
+  const { cells, fault } = header.row;
+  const names = namesIn(header.row);
   const badHeader = (reason: string) => new ApiError('bad_request', `/data: ${reason}`);
   if (fault !== null) throw badHeader(`has a malformed header row: ${fault}`);
   const twice = COLUMNS.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
   if (twice !== undefined) throw badHeader(`has two columns named ${twice}`);
-  const missing = (['name', 'lat', 'lon'] as const).find((name) => !names.includes(name));
-  if (missing !== undefined)
-    throw badHeader(
-      `has no column ${missing}${missing === 'lon' && names.includes('lng') ? ', use lon instead of lng' : ''}`,
-    );
-  for (const row of lines) yield rowOfCsv(row, names);
+  const missing = NEEDED.find((name) => !names.includes(name));
+  const lng = missing === 'lon' && names.includes('lng') ? ', use lon instead of lng' : '';
+  const alone = cells.length > 1 ? '' : ', cells are set apart by commas, semicolons or tabs';
+  if (missing !== undefined) throw badHeader(`has no column ${missing}${lng}${alone}`);
+  for (const row of csvRows(rest, header.one).drop(1))
+    if (row.fault !== null || row.cells.some((cell) => cell.trim() !== '')) yield rowOfCsv(row, names);
 }
 
-/** Row of a CSV by the names of its columns. An empty id is none; cells are taken verbatim. */
+function namesIn(header: CsvRow | undefined): string[] {
+  return header?.cells.map((cell) => cell.trim().toLowerCase()) ?? [];
+}
+
+/** Row of a CSV by the names of its columns. An empty id is none; cells are taken verbatim but for blanks around numbers. */
 function rowOfCsv({ cells, fault }: CsvRow, names: readonly string[]): FoundRow {
   const cell = (name: (typeof COLUMNS)[number]) => cells[names.indexOf(name)];
   const name = cell('name');
@@ -135,8 +148,8 @@ function checkRow(found: FoundRow, row_index: number): LocationRow | RejectedRow
 }
 
 /** A number where the text is one, else the text, to be shown. */
-function numberCell(cell: string | undefined): number | string | undefined {
-  return cell === undefined || cell === '' ? undefined : (decimal(cell) ?? cell);
+function numberCell(cell = ''): number | string | undefined {
+  return cell.trim() === '' ? undefined : (decimal(cell.trim()) ?? cell);
 }
 
 function isTextOrAbsent(value: unknown): value is string | undefined {
@@ -193,7 +206,6 @@ export const CELL_LIMIT = 65_536;
 export const CELLS_MAX = 1_000;
 
 const QUOTE = 34;
-const COMMA = 44;
 const NEWLINE = 10;
 const RETURN = 13;
 
@@ -204,7 +216,7 @@ interface CsvRow {
 }
 
 /**
- * Rows of a CSV text, one at a time: RFC 4180 with commas, LF or CRLF, quoted line ends, and an optional byte order mark.
+ * Rows of a CSV text, one at a time: RFC 4180 with any separator and LF, CRLF or CR, quoted line ends, and an optional byte order mark.
  * Cells come verbatim. Empty lines are skipped. A row with a quote out of place or never closed, a cell over `CELL_LIMIT` or
  * more than `CELLS_MAX` of them has a `fault`; it ends at the next line end after that, and the rows behind it are read as
  * usual.
@@ -212,7 +224,8 @@ interface CsvRow {
  * Reads every character once or twice, whatever the text. csv-parse with bad rows skipped takes 20 s for a row of 64,000 quotes
  * and drops the good rows after a bad one.
  */
-export function* csvRows(text: string): Generator<CsvRow> {
+export function* csvRows(text: string, separator = ','): Generator<CsvRow> {
+  const between = separator.charCodeAt(0);
   let at = text.startsWith('\uFEFF') ? 1 : 0;
   while (at < text.length) {
     const blank = lineEnd(text, at);
@@ -223,12 +236,12 @@ export function* csvRows(text: string): Generator<CsvRow> {
     const cells: string[] = [];
     let fault: string | null = null;
     for (;;) {
-      const cell = text.charCodeAt(at) === QUOTE ? quotedCell(text, at) : plainCell(text, at);
+      const cell = text.charCodeAt(at) === QUOTE ? quotedCell(text, at, between) : plainCell(text, at, between);
       at = cell.end;
       fault = cell.fault ?? (cells.length === CELLS_MAX ? `the row has over ${CELLS_MAX} cells` : null);
       if (fault !== null) break;
       cells.push(cell.text);
-      if (text.charCodeAt(at) !== COMMA) break;
+      if (text.charCodeAt(at) !== between) break;
       at++;
     }
     if (fault !== null) at = nextLineEnd(text, at);
@@ -239,24 +252,24 @@ export function* csvRows(text: string): Generator<CsvRow> {
 
 interface Cell {
   readonly text: string;
-  /** Index after the cell: of a comma, a line end or the end of the text; of the fault if there is one. */
+  /** Index after the cell: of a separator, a line end or the end of the text; of the fault if there is one. */
   readonly end: number;
   readonly fault: string | null;
 }
 
 const TOO_LONG = `a cell is over ${CELL_LIMIT} characters`;
 
-function plainCell(text: string, start: number): Cell {
+function plainCell(text: string, start: number, between: number): Cell {
   for (let at = start; at <= start + CELL_LIMIT; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) return { text: '', end: at, fault: 'a quote stands inside an unquoted cell' };
-    if (Number.isNaN(code) || code === COMMA || lineEnd(text, at) > 0)
+    if (Number.isNaN(code) || code === between || lineEnd(text, at) > 0)
       return { text: text.slice(start, at), end: at, fault: null };
   }
   return { text: '', end: start + CELL_LIMIT, fault: TOO_LONG };
 }
 
-function quotedCell(text: string, start: number): Cell {
+function quotedCell(text: string, start: number, between: number): Cell {
   let escaped = false;
   const longest = start + 1 + CELL_LIMIT;
   let close = text.indexOf('"', start + 1);
@@ -267,7 +280,7 @@ function quotedCell(text: string, start: number): Cell {
   if (close < 0) return { text: '', end: text.length, fault: 'a quote is never closed' };
   if (close > longest) return { text: '', end: longest, fault: TOO_LONG };
   const end = close + 1;
-  const follows = end === text.length || text.charCodeAt(end) === COMMA || lineEnd(text, end) > 0;
+  const follows = end === text.length || text.charCodeAt(end) === between || lineEnd(text, end) > 0;
   if (!follows) return { text: '', end, fault: 'text stands behind a closing quote' };
   const content = text.slice(start + 1, close);
   return { text: escaped ? content.replaceAll('""', '"') : content, end, fault: null };
@@ -277,11 +290,13 @@ function quotedCell(text: string, start: number): Cell {
 function lineEnd(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === NEWLINE) return 1;
-  return code === RETURN && text.charCodeAt(at + 1) === NEWLINE ? 2 : 0;
+  if (code !== RETURN) return 0;
+  return text.charCodeAt(at + 1) === NEWLINE ? 2 : 1;
 }
 
+const LINE_ENDS = /[\r\n]/g;
+
 function nextLineEnd(text: string, at: number): number {
-  const newline = text.indexOf('\n', at);
-  if (newline < 0) return text.length;
-  return newline > at && text.charCodeAt(newline - 1) === RETURN ? newline - 1 : newline;
+  LINE_ENDS.lastIndex = at;
+  return LINE_ENDS.exec(text)?.index ?? text.length;
 }

@@ -55,7 +55,7 @@ export const PortfolioUpload = z
     z.object({
       format: z.literal('csv').meta({ description: '`data` is CSV text.' }),
       data: z.string().meta({
-        description: `CSV (RFC 4180) with a header row; column names in any case, unknown columns are ignored, tags are separated by a vertical bar. ${ROWS}`,
+        description: `CSV (RFC 4180) with a header row, set apart by commas, semicolons or tabs; column names in any case, unknown columns are ignored, tags are separated by a vertical bar. ${ROWS}`,
       }),
     }),
   ])

@@ -186,6 +186,18 @@ test('an upload without rows is a 200 with zeros', async (t) => {
     });
 });
 
+for (const [what, data] of [
+  ['semicolons', 'name;lat;lon\nDepot, north; 35.5 ;-97.5\n'],
+  ['tabs', 'name\tlat\tlon\r\nDepot, north\t35.5\t-97.5 \r\n'],
+  ['a separator that its first line names', 'sep=|\rname|lat|lon\rDepot, north|35.5|-97.5'],
+  ['commas, with blank lines between', 'name,lat,lon\n,,\n"Depot, north", 35.5,-97.5\n , ,\n'],
+] as const)
+  test(`takes CSV with ${what}`, async (t) => {
+    t.like(await upload(t.context, data), { accepted_count: 1, rejected_count: 0 });
+    const [page] = await walk(t.context, 50);
+    t.like(page?.locations[0], { name: 'Depot, north', lat: 35.5, lon: -97.5 });
+  });
+
 test('refuses a body of another form and a bad CSV header with 400 bad_request, and charges nothing', async (t) => {
   for (const [body, message] of [
     [{ data: [] }, /^\/format/],
@@ -194,6 +206,11 @@ test('refuses a body of another form and a bad CSV header with 400 bad_request, 
     [{ format: 'json', data: 'name' }, /^\/data/],
     [{ format: 'csv', data: [] }, /^\/data/],
     [{ format: 'csv', data: 'lat,lon\n1,2' }, /^\/data: has no column name$/],
+    [
+      { format: 'csv', data: 'name|lat|lon\n' },
+      /has no column name, cells are set apart by commas, semicolons or tabs$/,
+    ],
+    [{ format: 'csv', data: 'sep=;\nname,lat,lon\n' }, /has no column name, cells are set apart by/],
     [{ format: 'csv', data: 'name,lat,lng\n' }, /^\/data: has no column lon, use lon instead of lng$/],
     [{ format: 'csv', data: 'name,lat,lon,LAT\n' }, /^\/data: has two columns named lat$/],
     [{ format: 'csv', data: 'na"me,lat\n' }, /^\/data: has a malformed header row: a quote stands inside an unquoted/],
