@@ -38,12 +38,12 @@ export function shiOfMesh(mesh_mm: number): number {
   return (mesh_mm / 2.54) ** 2;
 }
 
-/** 75th percentile size for an index (Murillo, Homeyer & Bedka 2021), mm; published only where MESH >= 5 mm. */
+/** 75th percentile size for an index (Murillo, Homeyer & Allen 2021), mm; published only where MESH >= 5 mm. */
 export function mesh75OfShi(shi: number): number {
   return 15.096 * shi ** 0.206;
 }
 
-/** 95th percentile size for an index (Murillo, Homeyer & Bedka 2021), mm; published only where MESH >= 5 mm. */
+/** 95th percentile size for an index (Murillo, Homeyer & Allen 2021), mm; published only where MESH >= 5 mm. */
 export function mesh95OfShi(shi: number): number {
   return 22.157 * shi ** 0.212;
 }
