@@ -34,7 +34,7 @@ const ABSENCE_SENTENCE = 'Absence of evidence is not proof of absence.';
 /** Times that are printed of one kind of gap; the longest are printed. */
 const GAPS_PRINTED_MAX = 8;
 /** Longest printed text of a request, characters. */
-const LABEL_MAX = 800;
+const LABEL_MAX = 400;
 
 /** The first sentence: local time, size and distance of the hail of the strongest verdict, or what silence means. */
 export function leadSentence(report: Report): string {
@@ -250,7 +250,9 @@ export function requestTexts({ labels: { prepared_for, reference, address } }: R
   return Object.entries(given).flatMap(([label, text]) => {
     if (text === null) return [];
     const shown = printable(text, LABEL_MAX);
-    return [{ label, shown, unprinted: shown === visible(text) ? null : visible(text) }];
+    // A longer word would run off the page.
+    const broken = shown.replace(/\S{48}/gu, '$& ');
+    return [{ label, shown: broken, unprinted: shown === visible(text) ? null : visible(text) }];
   });
 }
 

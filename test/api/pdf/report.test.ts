@@ -136,6 +136,8 @@ test('what a request has printed stands on the first page alone, and what the fo
   t.is(material.verification.verification_hash, claimMaterial().verification.verification_hash);
   // A property is written with escapes: one character of this text ends in a line feed.
   t.true(pdf.toString('latin1').replaceAll('\\n', '\n').includes(utf16('東京海上')));
+  const long = claimMaterial({ labels: { ...labels, reference: 'x'.repeat(200) } });
+  t.notRegex(await wordsOf(long), /x{49}/);
   // Strings of the properties are UTF-16; bookmarks hold no text of a request.
   t.notRegex(pdf.toString('latin1').replaceAll(/\[.*\] TJ/g, ''), /Evil|JavaScript|4711/);
   const objects = (bytes: Buffer) => bytes.toString('latin1').match(/^\d+ 0 obj$/gm)?.length ?? 0;
