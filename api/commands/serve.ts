@@ -82,10 +82,7 @@ export async function startServing(
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
   const metrics = config.metrics_port === null ? null : createMetrics();
-  const { services, close } = await openServices(
-    { ...config, base_url, ...(metrics === null ? {} : { meter: metrics }) },
-    log,
-  );
+  const { services, close } = await openServices({ ...config, base_url, ...(metrics && { meter: metrics }) }, log);
   opening.defer(close);
   let drain_ms = 0;
   const stops: ((longest_ms: number) => Promise<unknown>)[] = [];

@@ -45,7 +45,8 @@ export async function openCallLimits(database_url: string | null) {
      */
     countFailure: async (address: string, keyText: string | null): Promise<number> => {
       const locked_ms = await failIn(ofAddress, address);
-      return locked_ms > 0 || keyText === null ? locked_ms : await failIn(ofKey, guessedKey(keyText));
+      if (locked_ms > 0 || keyText === null) return locked_ms;
+      return await failIn(ofKey, PUBLIC_ID.exec(keyText)?.[1] ?? hash('sha256', keyText));
     },
     close: async (): Promise<void> => {
       await pool?.end();
@@ -104,11 +105,6 @@ async function orRefused(counted: Promise<RateLimiterRes>): Promise<RateLimiterR
     if (refusal instanceof RateLimiterRes) return refusal;
     throw refusal;
   }
-}
-
-/** The public id of a guessed key; a text without one by its digest. */
-function guessedKey(keyText: string): string {
-  return PUBLIC_ID.exec(keyText)?.[1] ?? hash('sha256', keyText);
 }
 
 /** Counts in memory by names that any client can choose: where there are too many, the one used longest ago is forgotten. */

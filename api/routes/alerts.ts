@@ -29,12 +29,12 @@ import {
 } from '../alerts/subscriptions.ts';
 import { ApiError } from '../http/errors.ts';
 import { ownRow } from '../records/own-rows.ts';
-import { rounded } from '../rules/rounded.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { checkUrl } from '../webhooks/client.ts';
 import type { Alert as AlertRecord } from '../webhooks/formats.ts';
 import { newSecret } from '../webhooks/signing-secrets.ts';
-import { found, pageQuery, readPage } from './owned.ts';
+import { found, pageQuery, quotaUsedUp, readPage } from './owned.ts';
 
 const READ = { group: 'Alerts', scope: 'alerts:read' } as const;
 const WRITE = { ...READ, scope: 'alerts:write' } as const;
@@ -77,11 +77,7 @@ export const createAlert = writeEndpoint({
     const secret = services.cipher.encrypt(webhook_secret);
     const limit = caller.plan.quotas.subscriptions;
     const made = await createSubscription(writer, { ...circle, min_size_mm, secret }, limit);
-    if (made === null)
-      throw new ApiError(
-        'resource_exhausted',
-        `the quota of ${limit} subscriptions is used up, delete one to make another`,
-      );
+    if (made === null) throw quotaUsedUp(limit, 'subscriptions');
     return { body: { ...circleOf(made), webhook_secret, status: made.status } };
   },
 });
@@ -145,15 +141,8 @@ export const deleteAlert = writeEndpoint({
 });
 
 function circleOf({ id, name, lat, lon, radius_km, min_size_mm, webhook_url }: SubscriptionRecord) {
-  return {
-    id,
-    name,
-    lat: rounded(lat, 5),
-    lon: rounded(lon, 5),
-    radius_km: rounded(radius_km, 2),
-    min_size_mm: rounded(min_size_mm, 1),
-    webhook_url,
-  };
+  const reach = { radius_km: rounded(radius_km, 2), min_size_mm: rounded(min_size_mm, 1) };
+  return { id, name, ...roundedPosition({ lat, lon }), ...reach, webhook_url };
 }
 
 function resourceOf(record: SubscriptionRecord): Subscription {

@@ -19,6 +19,11 @@ export function found<Resource>(resource: Resource | null | false, noun: string)
   return resource;
 }
 
+/** Refusal of one more of `nouns`. */
+export function quotaUsedUp(limit: number, nouns: string): ApiError {
+  return new ApiError('resource_exhausted', `the quota of ${limit} ${nouns} is used up, delete one to make another`);
+}
+
 /** Query parameters of a list in pages: `standard` items on a page by default, at most `max`. */
 export const pageQuery = (items: string, standard: number, max: number) => ({
   limit: integerQuery({ min: 1, max, default: standard, description: `${items} per page.` }),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DAILY, REFLECTIVITY } from '../../schemas/manifest.ts';
-import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   DAILY_CACHE_CONTROL,
   DAILY_TILES_EXAMPLE,
@@ -68,7 +67,7 @@ export const getScanTiles = readEndpoint({
           max_size_mm: rounded(max_size_mm, 1),
           storms: Storms.parse(JSON.parse(storms)).map((at) => ({ ...roundedPosition(at), mm: rounded(at.mm, 1) })),
         })),
-        note: noteOf(edition.provenanceOf(dates)),
+        note: NOTES[edition.provenanceOf(dates) ?? 'mixed'],
       },
     };
   },
@@ -107,20 +106,16 @@ export const getDailyTiles = readEndpoint({
         cache_control: DAILY_CACHE_CONTROL,
         size_bytes: archive?.bytes ?? null,
         data_as_of: timestamp(last_scan === null ? as_of_ms : scanTime(last_scan)),
-        note: archive === null ? `There is no picture: ${missing}.` : noteOf(edition.provenanceOf(dates)),
+        note: archive === null ? `There is no picture: ${missing}.` : NOTES[edition.provenanceOf(dates) ?? 'mixed'],
       },
     };
   },
 });
 
 const ESTIMATE = 'Radar estimate, not a ground measurement.';
+/** By the provenance of the date; one without data has none. */
 const NOTES = {
   mixed: ESTIMATE,
   observed: `${ESTIMATE} Source: NOAA MRMS.`,
   simulated: 'SIMULATED, not observed. Estimates in the form radar would give them.',
 } as const;
-
-/** Note on the source of the data; a date without data has no provenance. */
-function noteOf(provenance: MixedProvenance | null): string {
-  return NOTES[provenance ?? 'mixed'];
-}

@@ -52,7 +52,7 @@ import {
   type Webhook as WebhookRecord,
 } from '../webhooks/receivers.ts';
 import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
-import { found, pageQuery, readPage } from './owned.ts';
+import { found, pageQuery, quotaUsedUp, readPage } from './owned.ts';
 
 const READ = { group: 'Webhooks', scope: 'webhooks:read' } as const;
 const WRITE = { ...READ, scope: 'webhooks:write' } as const;
@@ -77,8 +77,7 @@ export const createWebhook = writeEndpoint({
     const limit = caller.plan.quotas.webhooks;
     const wanted = { url: body.url, events: body.events ?? EVENT_TYPES };
     const made = await insertWebhook(writer, services.cipher, wanted, limit);
-    if (made === null)
-      throw new ApiError('resource_exhausted', `the quota of ${limit} webhooks is used up, delete one to make another`);
+    if (made === null) throw quotaUsedUp(limit, 'webhooks');
     const { id, url, status } = made.webhook;
     return { body: { webhook_id: id, secret: made.secret, url, events: wanted.events, status } };
   },
