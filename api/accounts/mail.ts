@@ -39,16 +39,11 @@ export async function mailTeam(
 ): Promise<void> {
   const members = await listMembers(rows, business_id);
   for (const { email } of members.filter(({ role }) => MAILED_ROLES.includes(role)))
-    await addMail(rows, queue, { id: randomUUID(), to: email, subject, text, failed: 0 }, Date.now());
+    await queue.add(rows, mailTask({ id: randomUUID(), to: email, subject, text, failed: 0 }, Date.now()));
 }
 
-async function addMail(
-  rows: Transaction<Database>,
-  queue: Pick<Queue, 'add'>,
-  mail: Mail,
-  due_ms: number,
-): Promise<void> {
-  await queue.add(rows, { name: MAIL_TASK, group: mail.to, payload: mail, due_ms });
+function mailTask(mail: Mail, due_ms: number) {
+  return { name: MAIL_TASK, group: mail.to, payload: mail, due_ms };
 }
 
 export type Mailer = ReturnType<typeof openMailer>;
@@ -115,6 +110,6 @@ export async function sendMail(
     mailer.refused({ id: mail.id, failed }, error);
     if (failed >= ATTEMPTS_MAX) return await mailer.spool(mail);
     const wait_ms = Math.min(FIRST_WAIT_MS * 2 ** mail.failed, LONGEST_WAIT_MS);
-    await records.transaction((rows) => addMail(rows, queue, { ...mail, failed }, Date.now() + wait_ms));
+    await records.transaction((rows) => queue.add(rows, mailTask({ ...mail, failed }, Date.now() + wait_ms)));
   }
 }

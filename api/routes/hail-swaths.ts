@@ -60,11 +60,8 @@ export const getHailSwaths = readEndpoint({
     const dates_without_data = datesWithoutData(edition, date, date, region);
     const { note } = region;
     const echo = { bbox: shownBox(region), state: region.state, min_size_mm, simplify_m };
-    if (query.format === 'geojson')
-      return {
-        type: GEOJSON_TYPE,
-        body: collection(swath, date, { dates_without_data, note, data_as_of, query: echo }),
-      };
+    const foreign = { dates_without_data, note, data_as_of, query: echo };
+    if (query.format === 'geojson') return { type: GEOJSON_TYPE, body: collection(swath, date, foreign) };
     return {
       body: {
         date,
