@@ -1,8 +1,34 @@
-import type { ExecutionContext } from 'ava';
-import { GUIDES } from '../../api/docs/pages.ts';
-import { ask, colorsOf, PHONE, said, serviceTest, type Visit } from '../support/browser/browser.ts';
-import { codeBlocks, PROJECT, readDocument } from '../support/data/markdown.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { DuckDBInstance } from '@duckdb/node-api';
+import test, { type ExecutionContext } from 'ava';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { EXAMPLE_URL, GUIDES } from '../../api/docs/pages.ts';
+import { writeCatalogue } from '../../pipeline/catalogues/catalogue.ts';
+import { readNewest } from '../../pipeline/publish/manifests.ts';
+import { SIZE_COLORS } from '../../schemas/palette.ts';
+import {
+  ask,
+  browserOnly,
+  colorsOf,
+  openTab,
+  PHONE,
+  said,
+  serviceTest,
+  type Visit,
+} from '../support/browser/browser.ts';
+import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, statementsOf } from '../support/data/markdown.ts';
+import { pythonTest, runOn, runProgram } from '../support/data/python.ts';
 import { type Answer, filesIn, startWebServer } from '../support/data/web-server.ts';
+import { copyOf, midnight, publishedRoot, scratch } from '../support/data/world.ts';
+import { startReceiver } from '../support/service/receiver.ts';
+import { type ServeChild, startServe } from '../support/service/serve-child.ts';
+import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
 import { until } from '../support/until.ts';
 
 /** Opens pages and fails where one complains, is wider than the screen, or asks another host. */
@@ -163,6 +189,434 @@ serviceTest(
       beyond: false,
       unknown: null,
     });
+    t.deepEqual(complaints, []);
+  },
+);
+/** A shell block of a guide with the sample answer printed below it. */
+interface GuideStep {
+  readonly code: string;
+  /** JSON of the block that follows; null where none follows. */
+  readonly sample: string | null;
+}
+
+/** Key that the guides write in place of a real one. */
+const EXAMPLE_KEY = 'hs_live_…';
+/** How the guides ask for the time. */
+const CLOCK = "jq -rn 'now";
+const STEP = /^```sh\n([\s\S]*?)^```$(?:\n\n```json\n([\s\S]*?)^```$)?/gm;
+const END_OF_STEP = '\u001e';
+
+/** Shell blocks of a guide that call the service or define what such blocks use, in order. */
+function guideSteps(text: string): GuideStep[] {
+  return [...text.matchAll(STEP)]
+    .map(([, code = '', sample = null]) => ({ code, sample }))
+    .filter(({ code }) => !/^# verify-|^(npm run|make|curl -X) /m.test(code));
+}
+
+/** What one run of the steps is given. */
+interface GuideRun {
+  /** Ends in `/v1`. */
+  readonly url: string;
+  readonly key: string;
+  /** Folder in which the commands write their files. */
+  readonly folder: string;
+  /** The data clock of the service, in place of that of the machine. */
+  readonly now_ms: number;
+  /** Texts of the guide that stand for something of the reader's, with what this reader has. */
+  readonly own?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Runs the steps in one bash, as a reader would who pastes them in order, and returns what each printed. Throws with the
+ * complaint of the first that fails.
+ */
+async function runGuide(
+  steps: readonly GuideStep[],
+  { url, key, folder, now_ms, own = {} }: GuideRun,
+): Promise<string[]> {
+  const replaced = { [EXAMPLE_URL]: url, [EXAMPLE_KEY]: key, [CLOCK]: `jq -rn '${now_ms / 1000}`, ...own };
+  const script = [
+    'set -euo pipefail',
+    ...steps.map(({ code }) => {
+      const own_text = Object.entries(replaced).reduce((so_far, [from, to]) => so_far.replaceAll(from, to), code);
+      return `${own_text}\nprintf '${END_OF_STEP}'`;
+    }),
+  ].join('\n');
+  const child = spawn('bash', ['-c', script], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  const printed = stdout.split(END_OF_STEP);
+  if (status !== 0)
+    throw new Error(`step ${printed.length} of the guide ended with ${status}: ${printed.at(-1)} ${stderr}`);
+  return printed.slice(0, -1);
+}
+
+const guide = (name: string) => readDocument(`api/docs/${name}.md`);
+
+function scratchFolder(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'hail-guide-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** The real service over the world around midnight, which may send to a receiver on this machine. */
+async function serve(t: ExecutionContext): Promise<ServeChild & { readonly own: Readonly<Record<string, string>> }> {
+  const receiver = await startReceiver(t);
+  const service = await startServe(await copyOf(t, await wholeRoot()), WHOLE_NOW_MS, 'error', {
+    HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    HAIL_WEBHOOK_CA_FILE: receiver.ca_file,
+  });
+  t.teardown(() => service.end('SIGKILL'));
+  return { ...service, own: { 'https://hooks.example.com/hail': receiver.url } };
+}
+
+/** What a step printed, with its last line break. */
+type Printed = readonly string[];
+
+function runShell(
+  name: string,
+  { url, keys, own }: Awaited<ReturnType<typeof serve>>,
+  folder: string,
+): Promise<Printed> {
+  return runGuide(guideSteps(guide(name)), {
+    url: `${url}/v1`,
+    key: keys?.live ?? '',
+    folder,
+    now_ms: WHOLE_NOW_MS,
+    own,
+  });
+}
+
+/** Names of the members of a value, however deep; `[]` for the members of a list. */
+function shapeOf(value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return value.length === 0 ? [] : shapeOf(value[0], `${path}[]`);
+  if (typeof value !== 'object' || value === null) return [path];
+  return Object.entries(value).flatMap(([name, member]) => shapeOf(member, `${path}.${name}`));
+}
+
+/** What each guide prints where no sample of JSON follows, by its step. */
+const SHELL_GUIDES = {
+  quickstart: {},
+  'follow-a-storm': {},
+  'verify-a-date': { 6: '%PDF-', 7: 'the same finding\n' },
+  'credits-and-pages': {
+    1: 'X-Credits-Charged: 5\r\n',
+    4: '304\n',
+    6: 'Depot\nFarm\nYard\n',
+    7: '0\n1\nthe same bytes\n',
+  },
+  'receive-events': {},
+  tiles: {},
+  'earlier-variant': {},
+} as const satisfies Record<string, Readonly<Record<number, string>>>;
+
+for (const [name, expected] of Object.entries(SHELL_GUIDES))
+  test.serial(`the commands of ${name} run as printed, and answer in the shape that the guide shows`, async (t) => {
+    const printed = await runShell(name, await serve(t), scratchFolder(t));
+    const steps = guideSteps(guide(name));
+    t.true(steps.length > 2 && steps.some(({ sample }) => sample !== null));
+    for (const [k, { code, sample }] of steps.entries())
+      if (sample !== null) t.deepEqual(shapeOf(JSON.parse(printed[k] ?? '')), shapeOf(JSON.parse(sample)), code);
+    for (const [k, words] of Object.entries(expected)) t.is(printed[Number(k)], words);
+  });
+
+/** Writes the block of a guide whose first comment names a file. */
+function writeProgram(folder: string, name: string, language: string, file: string): void {
+  const code = codeBlocks(guide(name), language).find((block) => block.split('\n')[0]?.includes(file));
+  if (code === undefined) throw new Error(`no ${language} block of ${name} names ${file}`);
+  writeFileSync(join(folder, file), code);
+}
+
+test.serial('the TypeScript of the quickstart and of following a storm prints what the service knows', async (t) => {
+  const service = await serve(t);
+  const folder = scratchFolder(t);
+  const env = { HAIL_URL: `${service.url}/v1`, HAIL_KEY: service.keys?.live ?? '' };
+  writeProgram(folder, 'quickstart', 'ts', 'current.ts');
+  t.regex(await runProgram(process.execPath, ['current.ts'], { cwd: folder, env }), /^hail up to \d+(\.\d)? mm\n$/);
+  await runShell('follow-a-storm', service, folder);
+  const { track_id, date } = JSON.parse(readFileSync(join(folder, 'storm.json'), 'utf8'));
+  writeProgram(folder, 'follow-a-storm', 'ts', 'follow.ts');
+  const followed = await runProgram(process.execPath, ['follow.ts', track_id, date, '2', '0'], { cwd: folder, env });
+  t.regex(followed, /^2026-05-02T00:11:08Z: [\d.]+ mm at [\d.]+, -[\d.]+, \w+\nno new scan\n$/);
+  await t.throwsAsync(runProgram(process.execPath, ['follow.ts', 'nothing', date], { cwd: folder, env }));
+});
+
+pythonTest('the Python of the quickstart prints what the service knows, or why it was refused', ['sys'], async (t) => {
+  const service = await serve(t);
+  const folder = scratchFolder(t);
+  const env = { HAIL_URL: `${service.url}/v1`, HAIL_KEY: service.keys?.live ?? '' };
+  writeProgram(folder, 'quickstart', 'python', 'current.py');
+  t.regex(await runProgram('python3', ['current.py'], { cwd: folder, env }), /^hail up to \d+(\.\d)? mm\n$/);
+  const refused = runProgram('python3', ['current.py'], { cwd: folder, env: { ...env, HAIL_KEY: 'hs_live_wrong' } });
+  await t.throwsAsync(refused, { message: /unauthorized: .+ \(req_\w+\)/ });
+});
+
+let exported: Promise<string> | undefined;
+/** A folder with the three files that the guide of exports downloads. */
+function exportedFiles(t: ExecutionContext): Promise<string> {
+  exported ??= serve(t).then(async (service) => {
+    const folder = mkdtempSync(join(tmpdir(), 'hail-exported-'));
+    const printed = await runShell('exports', service, folder);
+    const { sample } = guideSteps(guide('exports')).at(-1) ?? {};
+    t.deepEqual(shapeOf(JSON.parse(printed.at(-1) ?? '')), shapeOf(JSON.parse(sample ?? '')));
+    return folder;
+  });
+  return exported;
+}
+test.after.always('the downloaded files are deleted', async () => {
+  if (exported !== undefined) rmSync(await exported, { recursive: true });
+});
+
+test.serial(
+  'the commands of exports download three files, which DuckDB and hyparquet read as the guide shows',
+  async (t) => {
+    const folder = await exportedFiles(t);
+    t.is(readFileSync(join(folder, 'detections.parquet')).subarray(0, 4).toString(), 'PAR1');
+    t.true(readFileSync(join(folder, 'reports.csv'), 'utf8').split('\n')[0]?.includes('time'));
+    const sql = codeBlocks(guide('files'), 'sql').find((block) => block.includes('detections.parquet')) ?? '';
+    const connection = await (await DuckDBInstance.create()).connect();
+    const rows = (
+      await connection.runAndReadAll(sql.replace("'detections.parquet'", `'${join(folder, 'detections.parquet')}'`))
+    ).getRowObjectsJson();
+    t.is(rows.length, 5);
+    t.true(rows.every(({ max_mm, detections }) => Number(max_mm) >= 25 && Number(detections) > 0));
+
+    writeProgram(folder, 'files', 'js', 'read.js');
+    const code = readFileSync(join(folder, 'read.js'), 'utf8');
+    writeFileSync(
+      join(folder, 'read.mjs'),
+      code.replace("'hyparquet'", `'${PROJECT}node_modules/hyparquet/src/node.js'`),
+    );
+    const said = await runProgram(process.execPath, ['read.mjs'], { cwd: folder });
+    t.is(Number(/largest ([\d.]+) mm/.exec(said)?.[1]), Number(rows[0]?.max_mm));
+  },
+);
+
+pythonTest('the pandas of the guide reads the downloaded files', ['pandas', 'pyarrow'], async (t) => {
+  const folder = await exportedFiles(t);
+  writeProgram(folder, 'files', 'python', 'read.py');
+  const said = await runProgram('python3', ['read.py'], { cwd: folder });
+  t.regex(said, /^\d+ detections\nlargest [\d.]+ mm at 2026-05-02 [\d:.+]+\n\d+ reports from the ground\n$/);
+});
+
+pythonTest('the GeoPandas of the guide reads the downloaded files as maps', ['geopandas', 'pyarrow'], async (t) => {
+  const folder = await exportedFiles(t);
+  writeProgram(folder, 'files', 'python', 'areas.py');
+  const said = await runProgram('python3', ['areas.py'], { cwd: folder });
+  t.regex(said, /threshold_mm +hull_km2 +max_size_mm\n(?: +[\d.]+ +[\d.]+ +[\d.]+\n)+/);
+  t.regex(said, /\n(?:EPSG:4326|OGC:CRS84) \[/);
+});
+const FOLDER = 'data/examples';
+const README = readDocument(`${FOLDER}/README.md`);
+const DATES = ['2026-05-01', '2026-05-02'];
+
+/** A root with two open dates and its catalogue. */
+async function rootOf(t: ExecutionContext): Promise<string> {
+  const root = await publishedRoot(t, await midnight());
+  await writeCatalogue(root, { out: root, location: root });
+  return root;
+}
+
+/** Rows of a table of a date, by a reader that no example but the JavaScript uses. */
+async function rowsOf(root: string, date: string, table: string): Promise<Record<string, unknown>[]> {
+  const files = (await readNewest(root, date))?.files.filter((file) => file.table === table) ?? [];
+  const read = files.map(async ({ path }) =>
+    parquetReadObjects({ file: await asyncBufferFromFile(join(root, path)), compressors }),
+  );
+  return (await Promise.all(read)).flat();
+}
+
+/** Hail of each date: pixels of 19 and of 25 mm and more, and the largest. */
+async function hailDays(root: string): Promise<[date: string, severe: number, quarter: number, largest: number][]> {
+  return Promise.all(
+    DATES.map(async (date) => {
+      const pixels = new Map<string, number>();
+      for (const { row, col, max_mm, interpolated } of await rowsOf(root, date, 'day-max'))
+        if (interpolated !== true)
+          pixels.set(`${row} ${col}`, Math.max(Number(max_mm), pixels.get(`${row} ${col}`) ?? 0));
+      const sizes = [...pixels.values()];
+      const atLeast = (mm: number) => sizes.filter((size) => size >= mm).length;
+      return [date, atLeast(19), atLeast(25), Math.round(Math.max(...sizes) * 10) / 10];
+    }),
+  );
+}
+
+/** Lines of what a program printed, split at spaces. */
+const words = (printed: string) =>
+  printed
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/));
+
+test('the list of examples names every file of the folder', (t) => {
+  const named = [...README.matchAll(/\]\((\w[\w./-]+)\)/g)].map(([, name]) => name);
+  const present = readdirSync(join(PROJECT, FOLDER), { withFileTypes: true })
+    .filter(({ name }) => !/^(README|.*\.png$|__pycache__)/.test(name))
+    .map((entry) => (entry.isDirectory() ? `${entry.name}/README.md` : entry.name));
+  t.deepEqual([...new Set(named)].sort(), present.sort());
+});
+
+test('every command of the list names a file that is there', (t) => {
+  const commands = firstTable(README).flatMap((row) => codeSpans(row.at(-1) ?? ''));
+  t.true(commands.length >= 7);
+  for (const [path] of commands.join(' ').matchAll(/data\/examples\/[\w.-]+|node_modules\/[\w./-]+/g))
+    t.true(existsSync(join(PROJECT, path)), path);
+});
+
+test.serial('DuckDB: the SQL counts the hail of each date', async (t) => {
+  const root = await rootOf(t);
+  const before = process.cwd();
+  process.chdir(root);
+  t.teardown(() => process.chdir(before));
+  const connection = await (await DuckDBInstance.create()).connect();
+  const statements = statementsOf(readFileSync(join(PROJECT, FOLDER, 'hail-days.sql'), 'utf8'));
+  for (const statement of statements.slice(0, -1)) await connection.run(statement);
+  const rows = (await connection.runAndReadAll(statements.at(-1) ?? '')).getRowObjectsJson();
+  t.deepEqual(
+    rows.map((row) => [row.storm_date, Number(row.severe_pixels), Number(row.quarter_pixels), row.largest_mm]),
+    await hailDays(root),
+  );
+  t.deepEqual(new Set(rows.map(({ source }) => source)), new Set(['simulated']));
+});
+
+for (const [file, modules, heading] of [
+  ['hail_days.py', ['pandas', 'pyarrow'], 1],
+  ['hail_days_polars.py', ['polars'], 0],
+] as const)
+  pythonTest(`${modules[0]}: the program counts the hail of each date`, modules, async (t) => {
+    const root = await rootOf(t);
+    const lines = words(await runOn(root, 'python3', [`${FOLDER}/${file}`])).slice(heading);
+    t.deepEqual(
+      lines.map(([date = '', source, ...figures]) => [date, source, ...figures.map(Number)]),
+      (await hailDays(root)).map(([date, ...figures]) => [date, 'simulated', ...figures]),
+    );
+  });
+
+/** Threshold and area of the swaths of a date, as published. */
+async function tiersOf(root: string, date: string): Promise<[mm: number, area_km2: number][]> {
+  const rows = await rowsOf(root, date, 'swaths');
+  return rows.map(({ threshold_mm, area_km2 }) => [Number(threshold_mm), Number(area_km2)]);
+}
+
+pythonTest(
+  'GeoPandas: the map has the published areas of the swaths',
+  ['geopandas', 'pyarrow', 'matplotlib'],
+  async (t) => {
+    const root = await rootOf(t);
+    const picture = join(await scratch(t), '../swaths.png');
+    const borders = 'node_modules/us-atlas/states-10m.json';
+    const printed = words(await runOn(root, 'python3', [`${FOLDER}/swaths_map.py`, DATES[0] ?? '', picture, borders]));
+    t.deepEqual(
+      printed.map(([mm, , area]) => [Number(mm), Number(area)]),
+      (await tiersOf(root, DATES[0] ?? '')).map(([mm, area]) => [mm, Number(area.toFixed(1))]),
+    );
+    for (const [, , published, , , drawn] of printed)
+      t.true(Math.abs(Number(published) - Number(drawn)) < 0.2 + Number(published) / 500);
+    t.is(readFileSync(picture).subarray(1, 4).toString(), 'PNG');
+  },
+);
+
+pythonTest(
+  'QGIS: the project opens two files of the date beside it, which GDAL reads',
+  ['geopandas', 'pyarrow'],
+  async (t) => {
+    const root = await rootOf(t);
+    const out = join(await scratch(t), '../project');
+    await runOn(root, 'python3', [`${FOLDER}/qgis_project.py`, DATES[0] ?? '', out]);
+    const project = readFileSync(join(out, 'hail.qgs'), 'utf8');
+    const sources = [...project.matchAll(/<datasource>\.\/(.+)<\/datasource>/g)].map(([, name = '']) =>
+      join(out, name),
+    );
+    const rows = [(await rowsOf(root, DATES[0] ?? '', 'tracks')).filter(({ state }) => state === 'tracked').length];
+    rows.push((await tiersOf(root, DATES[0] ?? '')).length);
+    const count = 'import sys, geopandas\nfor path in sys.argv[1:]: print(len(geopandas.read_file(path)))';
+    const counted = words(await runOn(root, 'python3', ['-c', count, ...sources])).map(([features]) =>
+      Number(features),
+    );
+    t.deepEqual(counted, rows);
+  },
+);
+
+test('QGIS: the project has the colours of the hail sizes', (t) => {
+  const project = readFileSync(join(PROJECT, FOLDER, 'hail.qgs'), 'utf8');
+  const fills = [...project.matchAll(/name="color" type="QString" value="(\d+),(\d+),(\d+),255"/g)].slice(1);
+  const hex = fills.map(
+    (rgb) =>
+      `#${rgb
+        .slice(1, 4)
+        .map((part) => Number(part).toString(16).padStart(2, '0'))
+        .join('')}`,
+  );
+  t.deepEqual(
+    hex,
+    SIZE_COLORS.flatMap(({ category, color }) => (category === null ? [] : [color])),
+  );
+});
+
+for (const file of ['map.html', 'swaths_map.py'])
+  test(`${file} has the bounds and the colours of the hail sizes`, (t) => {
+    const text = readFileSync(join(PROJECT, FOLDER, file), 'utf8');
+    for (const { category, mm_min, color } of SIZE_COLORS)
+      if (category !== null) t.regex(text, new RegExp(`\\b${mm_min}[:,] ['"]${color}['"]`));
+  });
+
+test('JavaScript: the program follows the catalogue to the published areas of the swaths', async (t) => {
+  const root = await rootOf(t);
+  const printed = await runOn(root, process.execPath, [`${FOLDER}/stac.js`]);
+  const expected = await Promise.all(
+    DATES.map(async (date) =>
+      (await tiersOf(root, date)).map(([mm, area]) => `${date} (simulated): ${Math.round(area)} km2 of ${mm} mm`),
+    ),
+  );
+  t.deepEqual(
+    printed
+      .trim()
+      .split('\n')
+      .map((line) => line.split(',')[0]),
+    expected.flat(),
+  );
+});
+
+test('the program of the guide to catalogues finds the swaths of every date on a web server', async (t) => {
+  const root = await rootOf(t);
+  const { url } = await startWebServer(t, {}, filesIn([['/', root]]));
+  const program = join(await scratch(t), '../stac.mjs');
+  writeFileSync(program, codeBlocks(readDocument('api/docs/catalogues.md'), 'js')[0] ?? '');
+  const lines = words(await runOn(root, process.execPath, [program, `${url}/stac/catalog.json`]));
+  t.deepEqual(
+    lines.map(([date]) => date),
+    DATES,
+  );
+  for (const [date = '', rows, address = ''] of lines) {
+    t.is(Number(rows), (await tiersOf(root, date)).length);
+    t.is((await fetch(address)).status, 200);
+  }
+});
+
+browserOnly(
+  'MapLibre: the page draws the hail of each date from the files alone, and says that it is simulated',
+  async (t) => {
+    const root = await rootOf(t);
+    const folders = [
+      ['/data/examples/', join(PROJECT, FOLDER)],
+      ['/data/', root],
+      ['/', PROJECT],
+    ] as const;
+    const { url } = await startWebServer(t, {}, filesIn(folders));
+    const { page, complaints, close } = await openTab(`${url}/data/examples/map.html`, { key: null });
+    t.teardown(close);
+    await page.waitForSelector('body[data-drawn]');
+    t.deepEqual(await page.locator('#date option').allTextContents(), [
+      '2026-05-02 (simulated)',
+      '2026-05-01 (simulated)',
+    ]);
+    t.is(await page.textContent('#source'), 'Simulated, not observed');
+    const map = { x: 320, y: 20, width: 880, height: 740 };
+    const quarter = '240,138,60';
+    for (const date of DATES) {
+      await page.selectOption('#date', { label: `${date} (simulated)` });
+      await page.waitForSelector(`body[data-drawn="${date}"]`);
+      t.true((await colorsOf(page, map)).has(quarter), date);
+    }
     t.deepEqual(complaints, []);
   },
 );
