@@ -1,6 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import anyTest from 'ava';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import type { AreaSummary } from '../../schemas/resources/area.ts';
+import { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
+import type { PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
+import { UPLOAD_ROWS_MAX } from '../../schemas/resources/portfolio-upload.ts';
 import { starRing } from '../support/data/rings.ts';
+import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import { raise } from '../support/service/alerts.ts';
 import {
   AREA_ENDPOINTS,
@@ -18,11 +25,22 @@ import {
   sendingJson,
   squareAt,
 } from '../support/service/areas.ts';
-import { changePlan, creditsUsed, strangersKey } from '../support/service/portfolio.ts';
+import {
+  changePlan,
+  creditsUsed,
+  IMPACTS,
+  LOCATIONS,
+  PORTFOLIO,
+  rows,
+  sending,
+  strangersKey,
+  upload,
+  walk,
+} from '../support/service/portfolio.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 
-const test = testWith(() => startService({ endpoints: AREA_ENDPOINTS }), closeWithoutFailures);
+const test = testWith(() => startService({ endpoints: [...AREA_ENDPOINTS, ...PORTFOLIO] }), closeWithoutFailures);
 const NOW = '2026-05-02T00:55:00.000Z';
 
 function post(service: RunningService, body: unknown, headers: Record<string, string> = {}) {
@@ -581,4 +599,619 @@ testListing('a business sees and counts its own areas only', async (t) => {
   await makePoints(service, 2);
   const { areas, usage } = await listAreas(service, '', { key: await strangersKey(service) });
   t.deepEqual([areas, usage.point_count, usage.total_area_sq_mi], [[], 0, 0]);
+});
+const DEPOT = { name: 'Depot', lat: 35.4676, lon: -97.5164 };
+
+async function postRows(service: RunningService, body: unknown, headers: Record<string, string> = {}) {
+  const response = await service.call(LOCATIONS, sending('POST', body, headers));
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+test('creates a location for a JSON row and says so', async (t) => {
+  const answer = await upload(t.context, [{ ...DEPOT, address: '1 Main St', tags: ['roof', 'flat'] }]);
+  const id = answer.accepted[0]?.id ?? '';
+  t.regex(id, /^loc_[0-9A-HJKMNP-TV-Z]{26}$/);
+  t.deepEqual(answer, {
+    total_rows: 1,
+    accepted_count: 1,
+    rejected_count: 0,
+    accepted: [{ row_index: 0, id, name: 'Depot', action: 'created' }],
+    rejected: [],
+    quota: { point_locations_before: 0, point_locations_after: 1, limit: 10_000 },
+  });
+  const [page] = await walk(t.context, 50);
+  t.like(page?.locations[0], { id, ...DEPOT, address: '1 Main St', tags: ['roof', 'flat'] });
+});
+
+test('takes the same from CSV, with a byte order mark, CRLF, quotes and tags', async (t) => {
+  const csv =
+    '\uFEFFTags,NAME,lat,Lon,owner,address\r\nroof|flat,"Depot, ""north""",35.4676,-97.5164,me,"1 Main St\r\nTulsa"\r\n';
+  t.like(await upload(t.context, csv), { accepted_count: 1, rejected_count: 0 });
+  const [page] = await walk(t.context, 50);
+  t.like(page?.locations[0], {
+    name: 'Depot, "north"',
+    lat: 35.4676,
+    lon: -97.5164,
+    address: '1 Main St\r\nTulsa',
+    tags: ['roof', 'flat'],
+  });
+});
+
+test('judges every row alone and keeps their order', async (t) => {
+  const answer = await upload(t.context, [
+    DEPOT,
+    { lat: 35, lon: -97 },
+    { ...DEPOT, name: 'North', lat: 51 },
+    17,
+    { ...DEPOT, name: 'Swapped', lat: -97.5, lon: 35.5 },
+    { ...DEPOT, name: 'Second' },
+  ]);
+  t.deepEqual(
+    answer.accepted.map(({ row_index, name }) => [row_index, name]),
+    [
+      [0, 'Depot'],
+      [5, 'Second'],
+    ],
+  );
+  t.deepEqual(
+    answer.rejected.map(({ row_index, name, reason }) => [row_index, name, reason.split(':')[0]]),
+    [
+      [1, null, 'missing_name'],
+      [2, 'North', 'outside_conus'],
+      [3, null, 'malformed_row'],
+      [4, 'Swapped', 'invalid_coordinates'],
+    ],
+  );
+  t.like(answer, { total_rows: 6, accepted_count: 2, rejected_count: 4 });
+});
+
+test('row_index counts CSV rows from 0 without the header, rejected and ragged ones too', async (t) => {
+  const answer = await upload(t.context, 'name,lat,lon\nA,35,-97\nB,35\n\nC,x,-97\nD,35,-97,\nE,35,-97\n');
+  t.deepEqual(
+    answer.accepted.map(({ row_index }) => row_index),
+    [0, 4],
+  );
+  t.deepEqual(
+    answer.rejected.map(({ row_index, name, reason }) => [row_index, name, reason.split(':')[0]]),
+    [
+      [1, 'B', 'malformed_row'],
+      [2, 'C', 'invalid_coordinates'],
+      [3, 'D', 'malformed_row'],
+    ],
+  );
+});
+
+test('a row with an id replaces name and coordinates, keeps what is absent and clears what is empty', async (t) => {
+  const first = await upload(t.context, [{ ...DEPOT, address: '1 Main St', tags: ['roof'] }]);
+  const id = first.accepted[0]?.id;
+  const second = await upload(t.context, [{ id, name: 'Moved', lat: 36, lon: -98 }]);
+  t.like(second.accepted[0], { id, name: 'Moved', action: 'updated' });
+  t.like((await walk(t.context, 1))[0]?.locations[0], { name: 'Moved', lat: 36, address: '1 Main St', tags: ['roof'] });
+  await upload(t.context, `id,name,lat,lon,address,tags\n${id},Moved,36,-98,,`);
+  t.like((await walk(t.context, 1))[0]?.locations[0], { address: '', tags: [] });
+});
+
+test("an unknown id and another business's id are rejected alike, and never created", async (t) => {
+  const key = await strangersKey(t.context);
+  const foreign = (await upload(t.context, [DEPOT], key)).accepted[0]?.id;
+  const answer = await upload(t.context, [
+    { ...DEPOT, id: foreign },
+    { ...DEPOT, id: 'loc_mine' },
+    { ...DEPOT, id: 'loc_mine' },
+  ]);
+  t.deepEqual(
+    answer.rejected.map(({ reason }) => reason),
+    Array(3).fill('unknown_id: no location of this business has this id'),
+  );
+  t.is(answer.quota.point_locations_after, 0);
+  t.like((await walk(t.context, 1, key))[0]?.locations[0], DEPOT);
+});
+
+test('the first row with an id is stored, later ones are duplicates', async (t) => {
+  const id = (await upload(t.context, [DEPOT])).accepted[0]?.id;
+  const answer = await upload(t.context, [
+    { id, name: 'bad', lat: 99, lon: -97 },
+    { id, name: 'first', lat: 35, lon: -97 },
+    { id, name: 'second', lat: 36, lon: -97 },
+  ]);
+  t.like(answer.accepted, { 0: { row_index: 1, action: 'updated' }, length: 1 });
+  t.is(answer.rejected[1]?.reason, `duplicate_id: an earlier row of this upload has the id ${id}`);
+  t.is((await walk(t.context, 1))[0]?.locations[0]?.name, 'first');
+});
+
+test('new rows beyond the quota are rejected in order, updates still pass', async (t) => {
+  await changePlan(t.context, { quotas: { ...SELF_HOSTED.quotas, locations: 3 } });
+  const id = (await upload(t.context, [DEPOT])).accepted[0]?.id;
+  const answer = await upload(t.context, [...rows(4), { ...DEPOT, id }]);
+  t.deepEqual(
+    answer.accepted.map(({ row_index, action }) => [row_index, action]),
+    [
+      [0, 'created'],
+      [1, 'created'],
+      [4, 'updated'],
+    ],
+  );
+  t.deepEqual(
+    answer.rejected.map(({ row_index, reason }) => [row_index, reason]),
+    [
+      [2, 'quota_exceeded: the plan allows 3 locations'],
+      [3, 'quota_exceeded: the plan allows 3 locations'],
+    ],
+  );
+  t.deepEqual(answer.quota, { point_locations_before: 1, point_locations_after: 3, limit: 3 });
+});
+
+test('parallel uploads never exceed the quota', async (t) => {
+  await changePlan(t.context, { quotas: { ...SELF_HOSTED.quotas, locations: 25 } });
+  const answers = await Promise.all(Array.from({ length: 8 }, () => upload(t.context, rows(10))));
+  t.is(
+    answers.reduce((sum, { accepted_count }) => sum + accepted_count, 0),
+    25,
+  );
+  t.is((await walk(t.context, 200))[0]?.count, 25);
+});
+
+test('an upload without rows is a 200 with zeros', async (t) => {
+  for (const data of [[], '', '\uFEFF', 'name,lat,lon', '\r\n\r\n'])
+    t.deepEqual(await upload(t.context, data), {
+      total_rows: 0,
+      accepted_count: 0,
+      rejected_count: 0,
+      accepted: [],
+      rejected: [],
+      quota: { point_locations_before: 0, point_locations_after: 0, limit: 10_000 },
+    });
+});
+
+for (const [what, data] of [
+  ['semicolons', 'name;lat;lon\nDepot, north; 35.5 ;-97.5\n'],
+  ['tabs', 'name\tlat\tlon\r\nDepot, north\t35.5\t-97.5 \r\n'],
+  ['a separator that its first line names', 'sep=|\rname|lat|lon\rDepot, north|35.5|-97.5'],
+  ['commas, with blank lines between', 'name,lat,lon\n,,\n"Depot, north", 35.5,-97.5\n , ,\n'],
+] as const)
+  test(`takes CSV with ${what}`, async (t) => {
+    t.like(await upload(t.context, data), { accepted_count: 1, rejected_count: 0 });
+    const [page] = await walk(t.context, 50);
+    t.like(page?.locations[0], { name: 'Depot, north', lat: 35.5, lon: -97.5 });
+  });
+
+test('refuses a body of another form and a bad CSV header with 400 bad_request, and charges nothing', async (t) => {
+  for (const [body, message] of [
+    [{ data: [] }, /^\/format/],
+    [{ format: 'xml', data: '' }, /^\/format/],
+    [{ format: 'csv' }, /^\/data/],
+    [{ format: 'json', data: 'name' }, /^\/data/],
+    [{ format: 'csv', data: [] }, /^\/data/],
+    [{ format: 'csv', data: 'lat,lon\n1,2' }, /^\/data: has no column name$/],
+    [
+      { format: 'csv', data: 'name|lat|lon\n' },
+      /has no column name, cells are set apart by commas, semicolons or tabs$/,
+    ],
+    [{ format: 'csv', data: 'sep=;\nname,lat,lon\n' }, /has no column name, cells are set apart by/],
+    [{ format: 'csv', data: 'name,lat,lng\n' }, /^\/data: has no column lon, use lon instead of lng$/],
+    [{ format: 'csv', data: 'name,lat,lon,LAT\n' }, /^\/data: has two columns named lat$/],
+    [{ format: 'csv', data: 'na"me,lat\n' }, /^\/data: has a malformed header row: a quote stands inside an unquoted/],
+  ] as const) {
+    const { status, text } = await postRows(t.context, body);
+    t.deepEqual([status, JSON.parse(text).error], [400, 'bad_request']);
+    t.regex(JSON.parse(text).message, message);
+  }
+  t.is(await creditsUsed(t.context), 0);
+});
+
+for (const [format, data] of [
+  ['json', (count: number) => rows(count)],
+  ['csv', (count: number) => `name,lat,lon\n${'a,35,-97\n'.repeat(count)}`],
+] as const)
+  test(`takes ${UPLOAD_ROWS_MAX} rows of ${format} and refuses one more with 413 payload_too_large`, async (t) => {
+    const { status, text } = await postRows(t.context, { format, data: data(UPLOAD_ROWS_MAX + 1) });
+    t.is(status, 413);
+    t.like(JSON.parse(text), { error: 'payload_too_large', message: '/data: more rows than the 10000 of one upload' });
+    t.is(await creditsUsed(t.context), 0);
+    t.is((await upload(t.context, data(UPLOAD_ROWS_MAX))).accepted_count, UPLOAD_ROWS_MAX);
+  });
+
+test('refuses a body over 5 MB with 413 payload_too_large', async (t) => {
+  const { status, text } = await postRows(t.context, { format: 'csv', data: ' '.repeat(5_000_000) });
+  t.is(status, 413);
+  t.is(JSON.parse(text).error, 'payload_too_large');
+});
+
+test('hostile text is stored as text', async (t) => {
+  const names = [
+    "'); DROP TABLE portfolio_locations;--",
+    '$$ COPY x TO y $$',
+    '“quotes” ‘’',
+    '%00 \\u0000',
+    '../../etc',
+  ];
+  const answer = await upload(
+    t.context,
+    names.map((name) => ({ ...DEPOT, name, address: name, tags: [name] })),
+  );
+  t.is(answer.accepted_count, names.length);
+  const [page] = await walk(t.context, 50);
+  t.deepEqual(page?.locations.map(({ name }) => name).sort(), [...names].sort());
+  for (const { name, address, tags } of page?.locations ?? []) t.deepEqual([address, tags], [name, [name]]);
+});
+
+const PLACE = { lat: 35, lon: -97 };
+
+async function list(service: RunningService, query = ''): Promise<PortfolioLocations> {
+  return (await service.json(`${LOCATIONS}${query}`)) as PortfolioLocations;
+}
+
+test('without locations the list is empty', async (t) => {
+  t.deepEqual(await list(t.context), { locations: [], count: 0, next_cursor: null });
+});
+
+test('a location has every field, coordinates with 5 decimals and times in UTC', async (t) => {
+  const { accepted } = await upload(t.context, [{ name: 'Depot', lat: 35.1234567, lon: -97.9876543 }]);
+  t.deepEqual((await list(t.context)).locations, [
+    {
+      id: accepted[0]?.id ?? '',
+      name: 'Depot',
+      lat: 35.12346,
+      lon: -97.98765,
+      address: '',
+      tags: [],
+      created_at: '2026-05-02T00:55:00.000Z',
+      updated_at: '2026-05-02T00:55:00.000Z',
+    },
+  ]);
+});
+
+test('locations come by name in code points, equal names by id', async (t) => {
+  const names = ['b', 'Z', 'a', '\u{1F600}', '\uFFFD', 'B', 'a', 'é'];
+  const { accepted } = await upload(
+    t.context,
+    names.map((name) => ({ name, ...PLACE })),
+  );
+  const { locations } = await list(t.context);
+  t.deepEqual(
+    locations.map(({ name }) => name),
+    ['B', 'Z', 'a', 'a', 'b', 'é', '\uFFFD', '\u{1F600}'],
+  );
+  t.deepEqual(
+    locations.slice(2, 4).map(({ id }) => id),
+    [accepted[2]?.id, accepted[6]?.id].sort(),
+  );
+});
+
+test('pages hold 50 by default and follow each other without an empty last one', async (t) => {
+  await upload(t.context, rows(100));
+  const first = await list(t.context);
+  t.deepEqual([first.count, first.next_cursor], [50, first.locations[49]?.id ?? '']);
+  const second = await list(t.context, `?cursor=${first.next_cursor}`);
+  t.deepEqual([second.count, second.next_cursor], [50, null]);
+});
+
+for (const limit of [1, 7, 200])
+  test(`a walk in pages of ${limit} sees every location once, in order`, async (t) => {
+    await upload(t.context, rows(15).reverse());
+    const pages = await walk(t.context, limit);
+    t.is(pages.length, Math.ceil(15 / limit));
+    t.deepEqual(
+      pages.flatMap(({ locations }) => locations.map(({ name }) => name)),
+      rows(15).map(({ name }) => name),
+    );
+  });
+
+test("a walk goes on after its cursor's location was renamed or deleted", async (t) => {
+  const { accepted } = await upload(t.context, rows(6));
+  const id = accepted[1]?.id ?? '';
+  t.is((await list(t.context, '?limit=2')).next_cursor, id);
+  await upload(t.context, [{ id, name: 'zzz', ...PLACE }]);
+  t.is((await list(t.context, `?limit=1&cursor=${id}`)).locations[0]?.name, 'place 00002');
+  await t.context.call(LOCATIONS, sending('DELETE', { ids: [id] }));
+  t.is((await list(t.context, `?limit=1&cursor=${id}`)).locations[0]?.name, 'place 00002');
+});
+
+test('the cursor of a deleted location that no page ended with stays valid', async (t) => {
+  const { accepted } = await upload(t.context, rows(3));
+  const id = accepted[0]?.id ?? '';
+  await t.context.call(LOCATIONS, sending('DELETE', { ids: [id] }));
+  t.is((await list(t.context, `?cursor=${id}`)).count, 2);
+});
+
+test('an unknown, malformed or foreign cursor of the locations is 400 invalid_parameter', async (t) => {
+  const key = await strangersKey(t.context);
+  const foreign = (await upload(t.context, rows(1), key)).accepted[0]?.id;
+  for (const cursor of ['loc_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a%20b', '', foreign]) {
+    const response = await t.context.call(`${LOCATIONS}?cursor=${cursor}`);
+    const body = (await response.json()) as { error: string; message: string };
+    t.deepEqual([response.status, body.error], [400, 'invalid_parameter']);
+    t.true(body.message.startsWith('cursor is '));
+  }
+  t.is(await creditsUsed(t.context), 0);
+});
+
+test('a business sees its own locations only', async (t) => {
+  const key = await strangersKey(t.context);
+  await upload(t.context, rows(3), key);
+  t.is((await list(t.context)).count, 0);
+});
+
+async function uploaded(service: RunningService, count: number, key = service.live_key): Promise<string[]> {
+  return (await upload(service, rows(count), key)).accepted.map(({ id }) => id);
+}
+
+test('deletes locations and lists what was found and what was not, in the order asked', async (t) => {
+  const [a = '', b = '', c = ''] = await uploaded(t.context, 3);
+  const answer = await t.context.json(LOCATIONS, sending('DELETE', { ids: ['loc_none', c, 'area_1', a, 'not an id'] }));
+  t.deepEqual(answer, {
+    deleted_count: 2,
+    not_found_count: 3,
+    deleted: [c, a],
+    not_found: ['loc_none', 'area_1', 'not an id'],
+  });
+  t.deepEqual(
+    (await walk(t.context, 50))[0]?.locations.map(({ id }) => id),
+    [b],
+  );
+});
+
+test('a deleted location gives its quota back', async (t) => {
+  const ids = await uploaded(t.context, 3);
+  await t.context.call(LOCATIONS, sending('DELETE', { ids }));
+  t.is((await upload(t.context, [])).quota.point_locations_before, 0);
+});
+
+test('repeated ids count once, and a second deletion finds nothing', async (t) => {
+  const [id = ''] = await uploaded(t.context, 1);
+  const first = await t.context.json(LOCATIONS, sending('DELETE', { ids: [id, id, 'x', 'x'] }));
+  t.like(first, { deleted_count: 1, not_found_count: 1 });
+  t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids: [id] })), { deleted_count: 0, not_found: [id] });
+});
+
+test("another business's id is not found, and stays", async (t) => {
+  const key = await strangersKey(t.context);
+  const ids = await uploaded(t.context, 1, key);
+  t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids })), { deleted_count: 0, not_found: ids });
+  t.is((await walk(t.context, 50, key))[0]?.count, 1);
+});
+
+test('an id with a NUL is 400 in the query as in the body, deletes nothing and costs nothing', async (t) => {
+  const ids = await uploaded(t.context, 1);
+  const before = await creditsUsed(t.context);
+  const inQuery = await t.context.call(`${LOCATIONS}?ids=${ids[0]}&ids=a%00b`, { method: 'DELETE' });
+  t.deepEqual([inQuery.status, ((await inQuery.json()) as { error: string }).error], [400, 'invalid_parameter']);
+  t.is((await t.context.call(LOCATIONS, sending('DELETE', { ids: [...ids, 'a\0b'] }))).status, 400);
+  t.is(await creditsUsed(t.context), before);
+  t.is((await walk(t.context, 50))[0]?.count, 1);
+});
+
+test('ids come as repeated query parameters too', async (t) => {
+  const [a, b] = await uploaded(t.context, 2);
+  t.like(await t.context.json(`${LOCATIONS}?ids=${a}&ids=${b}&ids=${a}`, { method: 'DELETE' }), { deleted: [a, b] });
+  const [c] = await uploaded(t.context, 1);
+  t.like(await t.context.json(`${LOCATIONS}?ids=${c}`, { method: 'DELETE' }), { deleted: [c] });
+});
+
+test('refuses a deletion without ids, with ids in both places or with other things than ids with 400 bad_request, and charges nothing', async (t) => {
+  for (const [query, init] of [
+    ['', { method: 'DELETE' }],
+    ['?ids=loc_1', sending('DELETE', { ids: ['loc_1'] })],
+    ['', sending('DELETE', {})],
+    ['', sending('DELETE', { ids: 'loc_1' })],
+    ['', sending('DELETE', { ids: ['loc_1', 7] })],
+  ] as const) {
+    const response = await t.context.call(`${LOCATIONS}${query}`, init);
+    t.deepEqual([response.status, ((await response.json()) as { error: string }).error], [400, 'bad_request']);
+  }
+  t.is(await creditsUsed(t.context), 0);
+});
+
+test('takes 2000 ids and refuses 2001', async (t) => {
+  const ids = await uploaded(t.context, 2000);
+  const refused = await t.context.call(LOCATIONS, sending('DELETE', { ids: [...ids, 'one more'] }));
+  t.deepEqual([refused.status, ((await refused.json()) as { error: string }).error], [400, 'bad_request']);
+  t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids })), { deleted_count: 2000, not_found_count: 0 });
+});
+
+test('an empty list of ids is 400 and free', async (t) => {
+  const answer = await t.context.call(LOCATIONS, sending('DELETE', { ids: [] }));
+  t.deepEqual([answer.status, ((await answer.json()) as { error: string }).error], [400, 'bad_request']);
+  t.is(await creditsUsed(t.context), 0);
+});
+
+const testGetPortfolioImpacts = testWith(() => startService({ endpoints: PORTFOLIO, data_root }), closeWithoutFailures);
+const DATE = '2026-05-01';
+
+/** Read by every test, written by none. */
+const data_root = mkdtempSync(join(SCRATCH, 'hail-impacts-'));
+
+anyTest.before(async () => {
+  await publish(data_root, await midnight());
+});
+anyTest.after.always(() => rmSync(data_root, { recursive: true, force: true }));
+
+interface Pixel {
+  readonly lat: number;
+  readonly lon: number;
+  readonly mm: number;
+  readonly detections: number;
+}
+
+/** Pixels of the date, largest hail first. */
+async function hailOf({ services }: RunningService): Promise<Pixel[]> {
+  return await services.engine.rows<Pixel>(
+    `SELECT lat, lon, max(estimated_size_mm) AS mm, count(*) AS detections FROM read_parquet($1::VARCHAR[])
+     GROUP BY lat, lon ORDER BY mm DESC, lat, lon`,
+    [services.catalog.edition().paths('detections', [DATE])],
+  );
+}
+
+async function impacts(service: RunningService, query = `date=${DATE}`): Promise<PortfolioImpacts> {
+  const response = await service.call(`${IMPACTS}?${query}`);
+  if (response.status !== 200) throw new Error(`impacts answers ${response.status} ${await response.text()}`);
+  return PortfolioImpacts.parse(await response.json());
+}
+
+testGetPortfolioImpacts(
+  'a location inside the largest detection is impacted at 0 m, one far away is left out',
+  async (t) => {
+    const [largest] = await hailOf(t.context);
+    if (largest === undefined) throw new Error('the evening has no hail');
+    const { lat, lon, mm } = largest;
+    const { accepted } = await upload(t.context, [
+      { name: 'hit', lat, lon },
+      { name: 'far', lat: 25, lon: -81 },
+    ]);
+    const answer = await impacts(t.context);
+    t.like(answer, { date: DATE, radius_mi: 1, assets_checked: 2, impacted_count: 1, next_cursor: null });
+    t.like(answer.impacts, { length: 1 });
+    t.like(answer.impacts[0], { asset_id: accepted[0]?.id, name: 'hit', nearest_detection_m: 0, max_size_mm: mm });
+  },
+);
+
+testGetPortfolioImpacts('size, count and confidence are of everything within the mile', async (t) => {
+  const pixels = await hailOf(t.context);
+  const { lat, lon } = pixels[0] as Pixel;
+  await upload(t.context, [{ name: 'hit', lat, lon }]);
+  const [impact] = (await impacts(t.context)).impacts;
+  // From the centre of a pixel a mile reaches the pixels whose edge is that near: 1.11 km a row, cos(lat) of it a column.
+  const near = pixels.filter((pixel) => {
+    const north_km = Math.max(0, Math.abs(pixel.lat - lat) - 0.005) * 111;
+    const east_km = Math.max(0, Math.abs(pixel.lon - lon) - 0.005) * 111.4 * Math.cos((lat * Math.PI) / 180);
+    return Math.hypot(north_km, east_km) <= 1.609344;
+  });
+  t.is(
+    impact?.n_detections,
+    near.reduce((sum, { detections }) => sum + detections, 0),
+  );
+  t.is(impact?.max_size_mm, Math.max(...near.map(({ mm }) => mm)));
+  t.true((impact?.ml_confidence ?? 0) >= 0.02 && (impact?.ml_confidence ?? 1) <= 0.98);
+});
+
+testGetPortfolioImpacts('any detection counts, the smallest too', async (t) => {
+  const pixels = await hailOf(t.context);
+  const { lat, lon, mm } = pixels.at(-1) as Pixel;
+  t.true(mm >= 10 && mm < 12);
+  await upload(t.context, [{ name: 'small', lat, lon }]);
+  t.is((await impacts(t.context)).impacted_count, 1);
+});
+
+testGetPortfolioImpacts('pages follow each other by asset_id, with the totals on every one', async (t) => {
+  const pixels = await hailOf(t.context);
+  const { accepted } = await upload(
+    t.context,
+    pixels.slice(0, 11).map(({ lat, lon }, k) => ({ name: `asset ${k}`, lat, lon })),
+  );
+  const seen: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: PortfolioImpacts = await impacts(t.context, `date=${DATE}&limit=4${cursor && `&cursor=${cursor}`}`);
+    t.like(page, { assets_checked: 11, impacted_count: 11 });
+    t.is(page.next_cursor, seen.length < 8 ? (page.impacts.at(-1)?.asset_id ?? '') : null);
+    seen.push(...page.impacts.map(({ asset_id }) => asset_id));
+    cursor = page.next_cursor;
+  }
+  t.deepEqual(seen, accepted.map(({ id }) => id).sort());
+});
+
+testGetPortfolioImpacts('a page that is exactly full is the last one', async (t) => {
+  const [pixel] = await hailOf(t.context);
+  await upload(t.context, Array(3).fill({ name: 'same', lat: pixel?.lat, lon: pixel?.lon }));
+  t.is((await impacts(t.context, `date=${DATE}&limit=3`)).next_cursor, null);
+});
+
+testGetPortfolioImpacts('the cursor of a location that is gone or was never hit stays valid', async (t) => {
+  const [pixel] = await hailOf(t.context);
+  const hit = { name: 'hit', lat: pixel?.lat, lon: pixel?.lon };
+  const { accepted } = await upload(t.context, [hit, { name: 'far', lat: 25, lon: -81 }, hit]);
+  const [first, far, last] = accepted.map(({ id }) => id);
+  t.deepEqual(
+    (await impacts(t.context, `date=${DATE}&cursor=${far}`)).impacts.map(({ asset_id }) => asset_id),
+    [last],
+  );
+  await t.context.call(LOCATIONS, sending('DELETE', { ids: [first] }));
+  t.like(await impacts(t.context, `date=${DATE}&cursor=${first}`), { assets_checked: 2, impacted_count: 1 });
+});
+
+testGetPortfolioImpacts('an unknown, malformed or foreign cursor is 400 invalid_parameter', async (t) => {
+  const key = await strangersKey(t.context);
+  const foreign = (await upload(t.context, rows(1), key)).accepted[0]?.id;
+  for (const cursor of ['loc_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a%2Fb', foreign]) {
+    const response = await t.context.call(`${IMPACTS}?date=${DATE}&cursor=${cursor}`);
+    t.deepEqual([response.status, ((await response.json()) as { error: string }).error], [400, 'invalid_parameter']);
+  }
+});
+
+testGetPortfolioImpacts('refuses a bad date or limit with 400 invalid_parameter', async (t) => {
+  for (const query of [
+    '',
+    'date=2026-02-30',
+    `date=${DATE}&limit=0`,
+    `date=${DATE}&limit=501`,
+    `date=${DATE}&date=${DATE}`,
+  ]) {
+    const response = await t.context.call(`${IMPACTS}?${query}`);
+    t.deepEqual([response.status, ((await response.json()) as { error: string }).error], [400, 'invalid_parameter']);
+  }
+  t.is(await creditsUsed(t.context), 0);
+});
+
+testGetPortfolioImpacts('a date before the first data or in the future is a 200 without impacts', async (t) => {
+  await upload(t.context, rows(2));
+  const { data_as_of } = await impacts(t.context, 'date=2026-05-02');
+  for (const date of ['2020-01-01', '2030-01-01'])
+    t.deepEqual(await impacts(t.context, `date=${date}`), {
+      date,
+      radius_mi: 1,
+      assets_checked: 2,
+      impacted_count: 0,
+      impacts: [],
+      radar_gaps: {
+        dates_without_data: [date],
+        dates_with_unknown_scans: [],
+        until: null,
+        assets_seen_in_part: 0,
+        assets_unseen: 0,
+        seen_in_part: [],
+      },
+      next_cursor: null,
+      data_as_of,
+    });
+});
+
+testGetPortfolioImpacts(
+  'locations that radar saw in part are told with their gaps, those outside its grid as unseen, on every page',
+  async (t) => {
+    const inside = [
+      { name: 'east', lat: 35.3, lon: -97 },
+      { name: 'west', lat: 35.4, lon: -97.2 },
+    ];
+    const { accepted } = await upload(t.context, [...inside, { name: 'far', lat: 25, lon: -81 }]);
+    const ids = new Map(accepted.map(({ name, id }) => [name, id]));
+    const { radar_gaps } = await impacts(t.context);
+    t.like(radar_gaps, { dates_without_data: [], until: null, assets_seen_in_part: 3, assets_unseen: 1 });
+    const [unseen, part, ...more] = radar_gaps.seen_in_part;
+    t.deepEqual(more, []);
+    t.deepEqual(unseen, {
+      share: 0,
+      gap_count: 1,
+      gaps: [{ from: `${DATE}T00:00:00Z`, to: '2026-05-02T00:00:00Z' }],
+      asset_count: 1,
+      asset_ids: [ids.get('far') as string],
+    });
+    t.like(part, { share: 0.008, asset_count: 2, gaps: [{ from: `${DATE}T00:00:00Z` }] });
+    t.deepEqual(part?.asset_ids.toSorted(), [ids.get('east'), ids.get('west')].toSorted() as string[]);
+    t.regex(part?.gaps[0]?.to ?? '', /T23:4\d/);
+    t.deepEqual((await impacts(t.context, `date=${DATE}&limit=1`)).radar_gaps, radar_gaps);
+    const running = (await impacts(t.context, 'date=2026-05-02')).radar_gaps;
+    t.like(running, { assets_seen_in_part: 1, assets_unseen: 1 }, 'up to its newest scan the others were seen');
+    t.regex(running.until ?? '', /^2026-05-02T00:1\d/);
+  },
+);
+
+testGetPortfolioImpacts('a past date keeps its own data_as_of: its newest scan', async (t) => {
+  const { data_as_of } = await impacts(t.context);
+  t.regex(data_as_of ?? '', /^2026-05-01T23:5\d:\d\dZ$/);
+});
+
+testGetPortfolioImpacts('a business is checked for its own locations only', async (t) => {
+  const [pixel] = await hailOf(t.context);
+  const key = await strangersKey(t.context);
+  await upload(t.context, [{ name: 'hit', lat: pixel?.lat, lon: pixel?.lon }], key);
+  t.is((await impacts(t.context)).assets_checked, 0);
 });
