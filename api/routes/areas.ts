@@ -77,16 +77,10 @@ export const listAreas = readEndpoint({
     const filter = { ...(kind === null ? {} : { kind }), ...(group_id === null ? {} : { group_id }) };
     const { page, ...rest } = await readPage(AREAS, { business_id }, call, filter);
     const { total_area_sq_mi, ...counts } = await areaUse(call.services.records.reader, business_id);
-    return {
-      body: {
-        areas: page.map(({ id, kind, name, version, area_sq_mi }) => ({
-          ...{ id, kind, name, version },
-          area_sq_mi: sqMi(area_sq_mi),
-        })),
-        ...rest,
-        usage: { ...counts, total_area_sq_mi: sqMi(total_area_sq_mi) },
-      },
-    };
+    const areas = page.map(({ id, kind, name, version, area_sq_mi }) => {
+      return { id, kind, name, version, area_sq_mi: sqMi(area_sq_mi) };
+    });
+    return { body: { areas, ...rest, usage: { ...counts, total_area_sq_mi: sqMi(total_area_sq_mi) } } };
   },
 });
 

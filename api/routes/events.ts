@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../schemas/geo/hull.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
-import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import type { Position } from '../../schemas/geo/position.ts';
 import type { PixelSet } from '../../schemas/geo/rings.ts';
 import { EVENTS_EXAMPLE, Events } from '../../schemas/resources/event-day.ts';
 import { isOneRegion, ONE_REGION } from '../../schemas/resources/region-box.ts';
@@ -87,10 +87,7 @@ export const listEvents = readEndpoint({
 });
 
 /** Path of the swaths of the same region as in the question, and so of the same pixels. */
-function swathUrl(
-  date: string,
-  { bbox, state }: { readonly bbox: Bbox | null; readonly state: string | null },
-): string {
+function swathUrl(date: string, { bbox, state }: z.infer<typeof EventsQuery>): string {
   const region = bbox !== null ? `&bbox=${bbox.join(',')}` : state !== null ? `&state=${state}` : '';
   return `/v1/hail/swaths?date=${date}${region}`;
 }
