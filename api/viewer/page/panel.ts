@@ -115,11 +115,10 @@ function daySummary({ date, frames, before }: DayIndex): string {
   if (frames.length === 0)
     return `Nothing is published for ${dateInWords(date ?? '')}: no scans, so hail or none is not known.`;
   const largest = frames.reduce((a, b) => ((b.max_size_mm ?? 0) > (a.max_size_mm ?? 0) ? b : a));
-  const smallest_mm = SWATH_MIN_MM;
   const scans = `${counted(frames.length, 'scan')}${before ? ' in 24 hours' : ''}`;
-  return largest.max_size_mm !== null && largest.max_size_mm >= smallest_mm
+  return largest.max_size_mm !== null && largest.max_size_mm >= SWATH_MIN_MM
     ? `Largest ${sizeInWords(largest.max_size_mm)} at ${clockInWords(largest.scan_time)}, ${scans}.`
-    : `${scans}, and no hail of ${smallest_mm} mm or more seen.`;
+    : `${scans}, and no hail of ${SWATH_MIN_MM} mm or more seen.`;
 }
 
 /** What the swaths of the last 24 hours hold beyond them. */
