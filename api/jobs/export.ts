@@ -127,14 +127,17 @@ function radarFiles({ edition, first, last, region }: RowsQuestion, table: strin
   return edition.paths(table, edition.datesBetween(first, last), { bbox: region.bbox });
 }
 
-function observedOn({ edition, first, last }: RowsQuestion) {
+const NO_SCANS = 'no scan of these dates was taken in: no rows does not mean no hail';
+const NO_REPORTS = 'no ground report was ever taken in: no rows does not mean no reports';
+
+function observedOn({ edition, first, last, region }: RowsQuestion) {
   const dates = edition.datesBetween(first, last);
   const data_source = edition.provenanceOf(dates);
   return {
     data_source,
     data_as_of_ms: edition.dataAsOf(dates),
-    dates_without_data: datesWithoutData(edition, first, last),
-    note: data_source === null ? 'no scan of these dates was taken in: no rows does not mean no hail' : null,
+    dates_without_data: datesWithoutData(edition, first, last, region),
+    note: region.note ?? (data_source === null ? NO_SCANS : null),
   };
 }
 
@@ -248,7 +251,7 @@ async function reportRows(queries: Queries, question: RowsQuestion, cap: number)
     data_source: collection?.source ?? null,
     data_as_of_ms: collection?.as_of_ms ?? null,
     dates_without_data: await datesWithoutReports(queries, question, paths),
-    note: collection === null ? 'no ground report was ever taken in: no rows does not mean no reports' : null,
+    note: region.note ?? (collection === null ? NO_REPORTS : null),
   };
   const filter = reportsWithin(region, 4);
   if (filter === null || paths.length === 0) return { ...noRows('reports'), ...about };

@@ -63,8 +63,8 @@ function* rowsOfCsv(text: string): Generator<FoundRow> {
   const rest = text.slice(line.length);
   const separators = declared === undefined ? SEPARATORS : [declared];
   const headers = separators.map((one) => ({ one, row: csvRows(rest, one).next().value as CsvRow | undefined }));
-  const [first] = headers;
-  const header = headers.find(({ row }) => NEEDED.every((name) => namesIn(row).includes(name))) ?? first;
+  const known = ({ row }: (typeof headers)[number]) => COLUMNS.filter((name) => namesIn(row).includes(name)).length;
+  const [header] = headers.toSorted((a, b) => known(b) - known(a));
   if (header?.row === undefined) return;
   const { cells, fault } = header.row;
   const names = namesIn(header.row);

@@ -210,8 +210,13 @@ function connectionPool(
     while (idle.length < connections) idle.push(await instance.connect());
     return instance;
   };
+  /** The next statement tries again. */
+  const forgotten = (error: unknown) => {
+    opening = undefined;
+    throw error;
+  };
   const connect = async (isAhead: boolean): Promise<DuckDBConnection> => {
-    if (closing === undefined) opening ??= openAll();
+    if (closing === undefined) opening ??= openAll().catch(forgotten);
     await opening;
     if (closing !== undefined) throw closed();
     const free = idle.pop();
@@ -236,7 +241,7 @@ function connectionPool(
     const ended = Promise.allSettled(running.values());
     await Promise.race([ended, pause(CLOSE_LIMIT_MS, null, { ref: false })]);
     for (const timer of interrupting) clearInterval(timer);
-    const instance = await opening;
+    const instance = await opening?.catch(() => undefined); // its statement has the error
     for (const connection of idle.splice(0)) connection.closeSync();
     instance?.closeSync();
   };

@@ -114,11 +114,11 @@ function keyOf({ req }: Pick<Context, 'req'>): string | null {
 
 /** SHA-256 of query and body in canonical JSON, the rows of its lists one by one: other requests run in between. */
 export async function fingerprintOf({ query, body }: Request): Promise<string> {
-  const digest = createHash('sha256').update(canonical(query));
+  const digest = createHash('sha256').update(canonical([query, body === null]));
   for (const [name, value] of Object.entries(body ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
     const rows = Array.isArray(value) ? value : [];
     digest.update(canonical([name, rows === value ? [rows.length] : value]));
-    await forEachInChunks(rows, ROWS_PER_TURN, (row) => digest.update(canonical(row)));
+    await forEachInChunks(rows, ROWS_PER_TURN, (row) => digest.update(`${canonical(row)},`));
   }
   return digest.digest('hex');
 }

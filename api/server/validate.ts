@@ -59,8 +59,9 @@ function decoded(text: string, name: string | null): string {
 }
 
 /**
- * Types what the router captured of the path of an endpoint, a query and a body; throws `invalid_parameter` or `bad_request` with the first fault. A name that the endpoint
- * does not know comes first: what it was meant to change would silently stay as it is. The earlier variant ignores such names.
+ * Types what the router captured of the path of an endpoint, a query and a body; throws `invalid_parameter` or `bad_request` with the
+ * first fault. A name that the endpoint does not know comes first: what it was meant to change would silently stay as it is. The earlier
+ * variant ignores such names, and a change those that its resource has: what GET returned may be sent back.
  */
 export function validator({ path, variant, params, query, body, resource }: Endpoint) {
   const names = paramNames(path);

@@ -104,9 +104,12 @@ const BORDER_DEG = 0.5;
  * where the layer cuts the higher levels out of the lower, or along the border of the country that both share.
  */
 function levelFault(areas: readonly SpcOutlook[]): string | null {
-  const byRank = Map.groupBy(areas, ({ label, probability_pct }) => {
-    return categoryRank(label ?? '') ?? probability_pct ?? Number(label?.at(-1));
-  });
+  // Areas of intensity are no levels.
+  const rankOf = ({ label, probability_pct }: SpcOutlook) => categoryRank(label ?? '') ?? probability_pct;
+  const byRank = Map.groupBy(
+    areas.filter((area) => rankOf(area) !== null),
+    (area) => Number(rankOf(area)),
+  );
   const levels = Array.from(byRank, ([rank, rows]) => {
     return {
       rank,

@@ -57,5 +57,5 @@ const SwathRow = z.object({
 export const EXPORT_TABLES: Readonly<Record<Dataset, Table>> = {
   detections: table({ name: 'detections', row: DetectionRow, schema_version: 1, order: 'scan_time, "row", col' }),
   reports: table({ name: 'reports', row: ReportRow, schema_version: 1, order: 'time, id, data_source' }),
-  swaths: table({ name: 'swaths', row: SwathRow, schema_version: 1, order: 'storm_date, threshold_mm' }),
+  swaths: table({ name: 'swaths', row: SwathRow, schema_version: 2, order: 'storm_date, threshold_mm' }),
 };

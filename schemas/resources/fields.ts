@@ -49,11 +49,11 @@ export const dataTimestamp = () =>
 export const dataAsOf = () =>
   time('Observation time of the newest scan of what was read; null while nothing is published.').nullable();
 
-/** Requested storm dates without published data: an empty result for them means nothing. */
 /** Why nothing can be known of what was asked for, whatever the time; null where it can. */
 export const outsideNote = () =>
   z.string().nullable().meta({ description: 'Why no data can exist of what was asked for; null where they can.' });
 
+/** Requested storm dates without published data: an empty result for them means nothing. */
 export const datesWithoutData = () =>
   z.array(z.iso.date()).meta({
     description:

@@ -43,6 +43,14 @@ for (const sql of FORBIDDEN)
     }
   });
 
+test('an engine that could not be opened is opened by the next statement', async (t) => {
+  const role = { ...ANSWERS, memory_limit: 'nonsense' };
+  const engine = await open(t, await scratch(t), role);
+  await t.throwsAsync(engine.rows('SELECT 1'), { message: /Failed to set config/ });
+  role.memory_limit = ANSWERS.memory_limit;
+  t.deepEqual(await engine.rows('SELECT 1 AS one'), [{ one: 1 }]);
+});
+
 test('the engine does not follow .. out of the data root', async (t) => {
   const root = await scratch(t);
   await fs.mkdir(root);

@@ -789,6 +789,7 @@ test('refuses a body of another form and a bad CSV header with 400 bad_request, 
     ],
     [{ format: 'csv', data: 'sep=;\nname,lat,lon\n' }, /has no column name, cells are set apart by/],
     [{ format: 'csv', data: 'name,lat,lng\n' }, /^\/data: has no column lon, use lon instead of lng$/],
+    [{ format: 'csv', data: 'name;lat;lng\n' }, /^\/data: has no column lon, use lon instead of lng$/],
     [{ format: 'csv', data: 'name,lat,lon,LAT\n' }, /^\/data: has two columns named lat$/],
     [{ format: 'csv', data: 'na"me,lat\n' }, /^\/data: has a malformed header row: a quote stands inside an unquoted/],
   ] as const) {

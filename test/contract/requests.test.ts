@@ -803,7 +803,12 @@ test('the fingerprint of ten thousand rows lets other requests run, and does not
     made,
   );
   t.not(await fingerprintOf({ query, body: { format: 'json', data: rows.slice(1) } }), made);
-  t.not(await fingerprintOf({ query, body: { data: [1] } }), await fingerprintOf({ query, body: { data: 1 } }));
+  for (const [one, other] of [
+    [{ data: [1] }, { data: 1 }],
+    [{ bbox: [-98.5, 35] }, { bbox: [-98.53, 5] }],
+    [{}, null],
+  ] as const)
+    t.not(await fingerprintOf({ query, body: one }), await fingerprintOf({ query, body: other }));
 });
 
 testIdempotency('while the first request is in flight the same key is 409 at once', async (t) => {

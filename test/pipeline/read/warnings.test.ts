@@ -902,6 +902,14 @@ test('a layer with a level beyond the one below has no areas and is not complete
   }
 });
 
+test('an area of intensity beside probabilities is no level', (t) => {
+  const { rows, set_aside } = outlooksRead(
+    feature({ LABEL: '0.15' }),
+    feature({ LABEL: 'SIGN' }, { type: 'Polygon', coordinates: [BESIDE] }),
+  );
+  t.deepEqual([rows.length, set_aside], [2, []]);
+});
+
 test('an area around the country costs itself, and the layer is not complete', (t) => {
   const globe = [
     [-170, 10],
