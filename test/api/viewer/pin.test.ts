@@ -100,7 +100,9 @@ test('a call that failed is made again', async (t) => {
 
 test('a date of loss is verified with the date after it', async (t) => {
   const paths: string[] = [];
-  const { verify } = openPinCalls({ call: async (path, { body } = {}) => paths.push(`${path} ${JSON.stringify(body)}`) });
+  const { verify } = openPinCalls({
+    call: async (path, { body } = {}) => paths.push(`${path} ${JSON.stringify(body)}`),
+  });
   await verify(AT, '2026-04-30');
   t.deepEqual(paths, ['/verify {"lat":35.2,"lon":-97.4,"date_start":"2026-04-30","date_end":"2026-05-01"}']);
 });
