@@ -3,15 +3,16 @@ import type { ReportRequest, ReportSummary } from '../../schemas/resources/repor
 import {
   type EventMaterial,
   type HeldWarning,
-  hailTime,
   mappedDates,
+  peakTime,
   type ReportMaterial,
 } from '../pdf/report-material.ts';
 import type { Edition } from '../published/catalog.ts';
+import type { Queries } from '../published/duckdb.ts';
 import { onThread } from '../published/thread.ts';
 import { earlierHail, type ReadVerification, readVerification } from '../queries/verification.ts';
 import { warningsAround } from '../queries/warnings.ts';
-import type { JobToMake, MakeFile, MakingServices } from './kinds.ts';
+import type { JobToMake, MakeFile } from './kinds.ts';
 
 /** Ninety storm dates with 24 maps full of hail take four seconds. */
 const printReport = onThread<ReportMaterial, Uint8Array>({
@@ -59,14 +60,14 @@ export async function readMaterial({
     generated_ms,
     labels: { prepared_for, reference, address },
     earlier: await earlierHail(engine, edition, found.verification.location, params.date_start),
-    warnings: await warningsOf(services, edition, found),
+    warnings: await warningsOf(services.jobEngine, edition, found),
     storm_day_start_hour,
   };
 }
 
-/** Warnings in force at the point while hail fell, of each storm date with a map; null where warnings were never collected. */
+/** Warnings in force at the point when the hail was largest, of each storm date with a map; null where warnings were never collected. */
 async function warningsOf(
-  { jobEngine, storm_day_start_hour }: MakingServices,
+  engine: Queries,
   edition: Edition,
   { verification, events }: ReadVerification,
 ): Promise<ReportMaterial['warnings']> {
@@ -75,10 +76,10 @@ async function warningsOf(
   const mapped = mappedDates(verification.events);
   const held = new Map<string, HeldWarning[]>();
   for (const [k, event] of verification.events.entries()) {
-    if (!mapped.has(event.event_date)) continue;
-    const { from_ms, to_ms } = hailTime(event, events[k] as EventMaterial, storm_day_start_hour);
-    const asked = { ...verification.location, radius_km: 0, since_ms: from_ms, now_ms: to_ms };
-    const { found } = await warningsAround(jobEngine, collection, asked);
+    const now_ms = peakTime(events[k] as EventMaterial);
+    if (!mapped.has(event.event_date) || now_ms === null) continue;
+    const asked = { ...verification.location, radius_km: 0, since_ms: null, now_ms };
+    const { found } = await warningsAround(engine, collection, asked);
     held.set(
       event.event_date,
       found.map(({ warning: { event, data_source }, end_ms }) => ({ event, end_ms, data_source })),

@@ -23,7 +23,7 @@ const FAR_KM = 160;
 const COMPASS = ['north', 'north-east', 'east', 'south-east', 'south', 'south-west', 'west', 'north-west'];
 /** FIPS codes of counties count from 1; from here on they are cities that belong to no county. */
 const INDEPENDENT_CITY_FROM = 510;
-const OWN_NAME = new Set(['AK', 'DC']);
+const OWN_NAME = new Set(['Alaska', 'District of Columbia']);
 
 /** Direction of one place from another, one of eight: `north-east`. */
 export function directionFrom(from: Position, to: Position): string {
@@ -32,8 +32,8 @@ export function directionFrom(from: Position, to: Position): string {
 }
 
 /**
- * A place by its county and a town in it: `3.2 miles north-east of Norman, Cleveland County, Oklahoma`; at sea by the nearest town.
- * Null far from any town, as abroad.
+ * A place by its county and a town in it, if one is listed: `3.2 miles north-east of Norman, Cleveland County, Oklahoma`; at sea by
+ * the nearest town. Null far from any town, as abroad.
  */
 export function placeInWords(point: Position): string | null {
   const { states, towns }: Places = JSON.parse(
@@ -44,22 +44,27 @@ export function placeInWords(point: Position): string | null {
     .map(([name, state, lat, lon]) => ({ name, state, lat, lon }))
     .filter((town) => county === undefined || holds(county.geometry, town));
   const town = places.find((place) => isWithinKm(point, place, NEAR_KM)) ?? nearestWithin(point, places, FAR_KM)?.item;
-  if (town === undefined) return null;
+  const near = town === undefined ? [] : [fromTown(point, town)];
+  const area =
+    county === undefined
+      ? Object.keys(states).filter((name) => states[name] === town?.state)
+      : countyAndState(String(county.id), county.properties.name);
+  return [...new Set([...near, ...area])].join(', ') || null;
+}
+
+function fromTown(point: Position, town: Position & { readonly name: string }): string {
   const miles = Number(((1000 * distanceKm(point, town)) / METRES_PER_MILE).toFixed(1));
-  const names = [
-    miles === 0 ? town.name : `${counted(miles, 'mile')} ${directionFrom(town, point)} of ${town.name}`,
-    ...(county === undefined ? [] : [countyName(String(county.id), county.properties.name, town.state)]),
-    Object.entries(states).find(([, code]) => code === town.state)?.[0] ?? town.state,
-  ];
-  return [...new Set(names)].join(', ');
+  return miles === 0 ? town.name : `${counted(miles, 'mile')} ${directionFrom(town, point)} of ${town.name}`;
 }
 
 function holds(area: Polygon | MultiPolygon, { lat, lon }: Position): boolean {
   return booleanPointInPolygon([lon, lat], area);
 }
 
-function countyName(fips: string, name: string, state: string): string {
-  if (Number(fips.slice(2)) >= INDEPENDENT_CITY_FROM) return `City of ${name}`;
-  if (OWN_NAME.has(state)) return name;
-  return `${name} ${state === 'LA' ? 'Parish' : 'County'}`;
+/** Towns on a state line may stand in the polygon of the other state: the county says the state. */
+function countyAndState(fips: string, name: string): string[] {
+  const state = topology.objects.states.geometries.find(({ id }) => id === fips.slice(0, 2))?.properties.name ?? '';
+  if (Number(fips.slice(2)) >= INDEPENDENT_CITY_FROM) return [`City of ${name}`, state];
+  if (OWN_NAME.has(state)) return [name, state];
+  return [`${name} ${state === 'Louisiana' ? 'Parish' : 'County'}`, state];
 }

@@ -1,5 +1,6 @@
 import type { MixedProvenance, Provenance } from '../../schemas/provenance.ts';
 import { BANDS_MI, VERDICTS, type Verification, type VerificationEvent } from '../../schemas/resources/verification.ts';
+import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import type { GroundReport } from '../../schemas/tables/feeds.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
 import { localTimeAt } from '../rules/local-time.ts';
@@ -41,7 +42,7 @@ export interface EventMaterial {
   readonly reports: readonly ReportedHail[];
 }
 
-/** A warning that was in force at the point while hail fell; epoch milliseconds. */
+/** A warning that was in force at the point when the hail was largest; epoch milliseconds. */
 export interface HeldWarning {
   readonly event: string;
   readonly end_ms: number;
@@ -139,8 +140,16 @@ function readEvents({
   });
 }
 
+/** When the hail of a storm date was largest: by radar, else in a report, else as a weak echo; null without any. */
+export function peakTime({ pixels, reports }: EventMaterial): number | null {
+  const { largest } = largestIn(pixels);
+  const reported_ms = largestReport(reports)?.time ?? null;
+  const isDetection = largest !== null && largest.max_mm >= DETECTION_MIN_MM;
+  return isDetection ? largest.max_time : (reported_ms ?? largest?.max_time ?? null);
+}
+
 /** When there was hail on a storm date: its detections, else its reports, else its largest echo. */
-export function hailTime(
+function hailTime(
   { event_date, first_detected, last_detected }: VerificationEvent,
   { pixels, reports }: EventMaterial,
   storm_day_start_hour: number,

@@ -51,7 +51,7 @@ export async function reportPdf(material: ReportMaterial, { compress = true } = 
       ...overviewSentences(report).map((sentence) => paragraph(sentence, 'body', 2)),
       ...verdicts(report),
       ...gapTable(report),
-      earlierHail(report),
+      ...earlierHail(report),
       section('How well radar sees this place', [paragraph(qualityInWords(report.verification), 'back')]),
       ...maps(report),
       ...groundReports(report),

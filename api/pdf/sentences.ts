@@ -11,6 +11,7 @@ import {
   byStrength,
   largestReport,
   NOT_REAL,
+  peakTime,
   type Report,
   type ReportEvent,
   stormDateSpan,
@@ -36,14 +37,15 @@ const GAPS_PRINTED_MAX = 8;
 /** Longest printed text of a request, characters. */
 const LABEL_MAX = 400;
 
-/** The first sentence: local time, size and distance of the hail of the strongest verdict, or what silence means. */
+/** The first sentence: local time, size and distance of the largest hail of the strongest verdict, or what silence means. */
 export function leadSentence(report: Report): string {
   const { events, local, not_real } = report;
   const [strongest] = events.toSorted((a, b) => byStrength(a.event, b.event));
   const mark = not_real === null ? '' : `${not_real.word}: `;
   if (strongest === undefined) return `${mark}${silence(report)}.`;
-  const { from_ms, to_ms } = strongest.time;
-  return `${mark}${local.words('long', from_ms, to_ms)}: ${hailInWords(strongest)}.`;
+  // Detections of a storm date may span a day of several storms.
+  const peak_ms = peakTime(strongest) ?? strongest.time.from_ms;
+  return `${mark}${local.words('long', peak_ms)}: ${hailInWords(strongest)}.`;
 }
 
 function hailInWords({ largest, overhead_mm, reports, has_radar }: ReportEvent): string {
@@ -158,7 +160,7 @@ function spansInWords(local: LocalTime, spans: readonly Span[]): string {
     .sort((a, b) => b.to_ms - b.from_ms - (a.to_ms - a.from_ms))
     .slice(0, GAPS_PRINTED_MAX);
   const printed = joined(longest).map(({ from_ms, to_ms }) => local.words('short', from_ms, to_ms));
-  return `${printed.join('; ')}${longest.length < spans.length ? '; and shorter times' : ''}`;
+  return [...printed, ...(longest.length < spans.length ? ['shorter times'] : [])].join('; ');
 }
 
 /** Titled sentences on an event with hail: radar, ground reports, warnings. */
@@ -172,8 +174,10 @@ export function eventSummary(
     ['Radar', radarSentence(row, local)],
     ['Ground reports', reportSentence(row)],
     [
-      'Warnings in force at the location',
-      warnings === null ? 'Warnings were not collected.' : `${in_force || 'None in the collected feed'}.`,
+      'Warnings in force at the location when the hail was largest',
+      warnings === null
+        ? 'Warnings were not collected.'
+        : `${in_force || 'None in the collected feed, which may not reach back to this date'}.`,
     ],
   ];
 }

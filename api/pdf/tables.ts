@@ -1,10 +1,18 @@
 import type { Content, CustomTableLayout, TableCell } from 'pdfmake/interfaces.js';
+import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { BANDS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { daysBetween } from '../../schemas/time.ts';
 import { heading, INK, paragraph, RULE, section, TEXT_WIDTH, VERDICT_LOOKS } from './blocks.ts';
 import { directionFrom } from './place.ts';
-import { largestIn, largestReport, type Report, type ReportEvent, type ReportedHail } from './report-material.ts';
+import {
+  largestIn,
+  largestReport,
+  peakTime,
+  type Report,
+  type ReportEvent,
+  type ReportedHail,
+} from './report-material.ts';
 import { gapRows } from './sentences.ts';
 import { printable } from './text.ts';
 import { counted, distanceInWords, inches, instantInWords, miles, millimetres, sizeInWords, utcSpan } from './words.ts';
@@ -162,16 +170,18 @@ export function gapTable(report: Report): Content[] {
   ];
 }
 
-/** Hail at the place in the year before the range, a line for each storm date. */
-export function earlierHail({ earlier: { first, last, days, count, without_data }, local }: Report): Content {
-  const rows = days.map(({ storm_date, pixels, reports }) => {
-    const [{ largest }, reported] = [largestIn(pixels), largestReport(reports)];
-    return { storm_date, largest, reported, count: reports.length, time_ms: largest?.max_time ?? reported?.time ?? 0 };
+/** Hail at the place in the year before the range, a line for each storm date; empty where no data can exist. */
+export function earlierHail({ earlier, verification, local }: Report): Content[] {
+  if (!isOnLattice(verification.location)) return [];
+  const { first, last, days, count, without_data } = earlier;
+  const rows = days.map((day) => {
+    const [{ largest }, reported] = [largestIn(day.pixels), largestReport(day.reports)];
+    return { ...day, largest, reported, time_ms: peakTime(day) ?? 0 };
   });
-  const found = count === 0 ? 'none has' : count === 1 ? 'one has' : `${count} have`;
+  const searched = daysBetween(first, last);
   const more = count > days.length ? `, and ${count - days.length} more are not listed` : '';
-  const unseen = without_data === 0 ? '' : ` No radar data are published for ${without_data} of them.`;
-  const range = `the ${daysBetween(first, last)} storm dates before the period searched (${first} to ${last})`;
+  const unseen = without_data === 0 ? '' : ` No radar data are published for ${without_data} of the ${searched}.`;
+  const range = `the ${searched} storm dates before the period searched (${first} to ${last})`;
   const table = tableOf<(typeof rows)[number]>(rows, [
     ['Local time', 150, ({ time_ms }) => local.words('medium', time_ms)],
     ['Storm date (UTC)', 70, ({ storm_date }) => storm_date],
@@ -180,19 +190,24 @@ export function earlierHail({ earlier: { first, last, days, count, without_data 
       140,
       ({ largest }) =>
         largest === null
-          ? 'no detection'
+          ? 'no detection, or no data'
           : `${sizeInWords(largest.max_mm)}, ${largest.distance_m === 0 ? 'over the location' : miles(largest.distance_m)}`,
     ],
     [
       'Ground reports, largest',
       0,
-      (row) => (row.reported === null ? 'none' : `${row.count}: ${sizeInWords(row.reported.size_mm)}`),
+      (row) => (row.reported === null ? 'none' : `${row.reports.length}: ${sizeInWords(row.reported.size_mm)}`),
     ],
   ]);
-  return section('Earlier hail', [
-    ...(rows.length === 0 ? [] : [table]),
-    paragraph(`Of ${range} ${found} a detection or a ground report within 5 miles${more}.${unseen}`, 'small'),
-  ]);
+  return [
+    section('Earlier hail', [
+      ...(rows.length === 0 ? [] : [table]),
+      paragraph(
+        `Of ${range} the published data hold ${count === 0 ? 'none' : count} with a detection or a ground report within 5 miles${more}.${unseen} Reports that were not collected are not counted.`,
+        'small',
+      ),
+    ]),
+  ];
 }
 
 /** Ground reports by storm date and distance, nearest first, and the number of those that were cut; empty without any. */

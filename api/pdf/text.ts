@@ -28,8 +28,8 @@ function read(file: string): Font {
   throw new Error(`${file} holds ${font.type}, expected one TrueType font`);
 }
 
-/** Control, format and unpaired surrogate characters: invisible, or they change the direction of the text. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}]/gu;
+/** Control, format and unpaired surrogate characters, but no blanks: invisible, or they change the direction of the text. */
+const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}\p{Cs}]/gu;
 
 /** Characters that are drawn where the fonts have them: left-to-right letters, figures, signs; no combining marks alone. */
 const DRAWN = /^(?![\p{M}\ufff9-\ufffd])[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]$/u;
@@ -52,9 +52,9 @@ export function printable(text: string, longest: number): string {
 /** Text with single spaces, except no-break spaces, and without invisible characters. */
 export function visible(text: string): string {
   return text
-    .normalize('NFC')
-    .replace(/[^\S\u00a0]+/gu, ' ')
     .replace(INVISIBLE, '')
+    .replace(/[^\S\u00a0]+/gu, ' ')
+    .normalize('NFC')
     .trim();
 }
 

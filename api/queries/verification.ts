@@ -6,7 +6,7 @@ import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resourc
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { type GroundReport, groundReports } from '../../schemas/tables/feeds.ts';
 import { detections } from '../../schemas/tables/radar.ts';
-import { addDays, monthOf, timestamp } from '../../schemas/time.ts';
+import { addDays, MS_PER_DAY, monthOf, timestamp, utcDate } from '../../schemas/time.ts';
 import { EARLIER_MAX, type EarlierHail } from '../pdf/report-material.ts';
 import type { CollectionEdition, Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
@@ -45,6 +45,14 @@ export type ReadVerification = Awaited<ReturnType<typeof readVerification>>;
 
 /** Storm dates before the range in which a report lists earlier hail. */
 const DAYS_BEFORE = 365;
+/** The first date that can be written. */
+const FIRST_DATE_MS = Date.parse('0000-01-01');
+
+/**
+ * Pixels are read this far around a point. Verdicts measure to the edge of a pixel, but the bounds of files are those of the
+ * centres, so the search is wider than the radius of a verification.
+ */
+const READ_RADIUS_KM = 10;
 
 /**
  * Whether hail fell at a point, day by day: a pure function of the question, the edition and the methodology, independent of the
@@ -125,7 +133,8 @@ export async function earlierHail(
   { lat, lon }: Position,
   date_start: string,
 ): Promise<EarlierHail> {
-  const span = { first: addDays(date_start, -DAYS_BEFORE), last: addDays(date_start, -1) };
+  const before = (days: number) => utcDate(Math.max(FIRST_DATE_MS, Date.parse(date_start) - days * MS_PER_DAY));
+  const span = { first: before(DAYS_BEFORE), last: before(1) };
   const found = await readSigns(engine, edition, { lat, lon, ...span, min_size_mm: DETECTION_MIN_MM });
   const listed = found.toReversed().slice(0, EARLIER_MAX);
   return {
@@ -150,7 +159,7 @@ async function readSigns(
   asked: Position & { readonly first: string; readonly last: string; readonly min_size_mm: number },
 ): Promise<Signs<GroundReport>[]> {
   const [pixels, reports] = await Promise.all([
-    readPixelDays(engine, edition, { ...asked, radius_km: VERIFICATION_RADIUS_M / 1000 }),
+    readPixelDays(engine, edition, { ...asked, radius_km: READ_RADIUS_KM }),
     reportsAround(engine, edition.collection('reports'), asked, asked),
   ]);
   return signsAround(asked, pixels, reports);
@@ -184,7 +193,7 @@ async function detectionTimes(
   point: Position,
   dates: readonly string[],
 ): Promise<ReadonlyMap<string, ReadonlyMap<number, readonly number[]>>> {
-  const bbox: Bbox = boxAround(point, VERIFICATION_RADIUS_M / 1000);
+  const bbox: Bbox = boxAround(point, READ_RADIUS_KM);
   const paths = edition.paths(detections.name, dates, { bbox });
   if (paths.length === 0) return new Map();
   const { row0, row1, col0, col1 } = pixelsAround(point, VERIFICATION_RADIUS_M);

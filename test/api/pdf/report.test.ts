@@ -10,7 +10,7 @@ import {
 } from '../../../api/pdf/report-material.ts';
 import { reportPdf } from '../../../api/pdf/report-pdf.ts';
 import { leadSentence } from '../../../api/pdf/sentences.ts';
-import { GLYPHS, printable } from '../../../api/pdf/text.ts';
+import { GLYPHS, printable, visible } from '../../../api/pdf/text.ts';
 import { localTimeAt } from '../../../api/rules/local-time.ts';
 import { destination } from '../../../schemas/geo/distance.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
@@ -206,10 +206,12 @@ test('silence is claimed only for what radar saw of the place, and the rest is l
   t.regex(words, /No hail signal within 5 miles of the location in what radar saw of the period searched\./);
   for (const row of [
     'Radar: no data published May 2, 7:00 PM CDT – May 4, 7:00 PM CDT; May 8, 7:00 PM CDT – May 9, 7:00 PM CDT 2026-05-03 to 2026-05-04, 2026-05-09',
-    'Radar: no scan of the location May 4, 7:00 PM CDT – May 5, 7:00 PM CDT; May 7, 4:08 – 5:58 AM CDT; May 30, 3:36 – 7:00 PM CDT; and shorter times 2026-05-05, 2026-05-07, 2026-05-30',
+    'Radar: no scan of the location May 4, 7:00 PM CDT – May 5, 7:00 PM CDT; May 7, 4:08 – 5:58 AM CDT; May 30, 3:36 – 7:00 PM CDT; shorter times 2026-05-05, 2026-05-07, 2026-05-30',
     'Radar: times of scans not known May 10, 7:00 PM CDT – May 12, 7:00 PM CDT 2026-05-11 to 2026-05-12',
   ])
     t.true(words.includes(row), row);
+  const short = await wordsOf(reportMaterial(MAY, [], { dates_seen_in_part: [seenInPart('2026-05-07', 1, brief)] }));
+  t.true(short.includes('Radar: no scan of the location shorter times 2026-05-07'));
   const one_date = { start: '2026-05-05', end: '2026-05-05' };
   const blind = await wordsOf(reportMaterial(one_date, [], { dates_seen_in_part: [UNSEEN] }));
   t.regex(blind, /Radar did not look at the location in the period searched: nothing can be said\./);
@@ -236,9 +238,9 @@ test('a place outside the area of the data gets no word of silence, however well
   const material = nothingFound();
   const honolulu = { ...material.verification, location: { lat: 21.3, lon: -157.86 } };
   const [inside, outside] = await Promise.all([material, { ...material, verification: honolulu }].map(wordsOf));
-  t.regex(inside ?? '', /No hail signal .* Detection here is good/);
+  t.regex(inside ?? '', /No hail signal .* Earlier hail .* Detection here is good/);
   t.regex(outside ?? '', /No radar data can exist for this location: nothing can be said\./);
-  t.notRegex(outside ?? '', /No hail signal|Detection here/);
+  t.notRegex(outside ?? '', /No hail signal|Detection here|Earlier hail/);
 });
 
 test('a report on a date without radar data is told as that, not as silence of the radar', async (t) => {
@@ -274,7 +276,7 @@ for (const [data_source, band] of [
 
 test('local time leads, from the first sentence on; storm dates and UTC stand below it, with the UTC date where it is another', async (t) => {
   const words = await wordsOf(claimMaterial());
-  t.regex(words, /Friday, May 1, 2026, 3:12 – 4:04 PM CDT: radar estimates hail of up to 1\.74 in/);
+  t.regex(words, /Friday, May 1, 2026 at 4:12 PM CDT: radar estimates hail of up to 1\.74 in/);
   t.regex(words, /Fri, May 1, 2026, 3:12 – 4:04 PM CDT 2026-05-01, 20:12 – 21:04 UTC/);
   t.regex(words, /Tue, May 12, 2026, 6:44 – 7:06 PM CDT 2026-05-12, 23:44 – 05-13 00:06 UTC/);
   t.regex(words, /Searched Thu, Apr 30, 2026, 7:00 PM CDT – Sat, May 30, 2026, 7:00 PM CDT Storm dates 2026-05-01 to/);
@@ -284,20 +286,21 @@ test('local time leads, from the first sentence on; storm dates and UTC stand be
   const material = claimMaterial();
   const verification = { ...material.verification, location: { lat: 35, lon: -140 } };
   const at_sea = await wordsOf({ ...material, verification });
-  t.regex(at_sea, /Friday, May 1, 2026, 8:12 – 9:04 PM UTC: radar/);
+  t.regex(at_sea, /Friday, May 1, 2026 at 9:12 PM UTC: radar/);
   t.notRegex(at_sea, /C[DS]T/);
 });
 
-for (const [zone, location, first, last, expected] of [
-  ['New York', { lat: 40.9, lon: -74.3 }, '02:12', '02:40', 'Friday, November 27, 2026, 9:12 – 9:40 PM EST: '],
-  ['Chicago', { lat: 35.24, lon: -97.41 }, '03:29', '03:52', 'Friday, November 27, 2026, 9:29 – 9:52 PM CST: '],
-  ['Denver', { lat: 39.8, lon: -104.8 }, '03:29', '03:52', 'Friday, November 27, 2026, 8:29 – 8:52 PM MST: '],
-  ['Los Angeles', { lat: 34.2, lon: -118.2 }, '04:29', '04:29', 'Friday, November 27, 2026 at 8:29 PM PST: '],
-  ['across midnight', REPORT_POINT, '05:50', '06:20', 'Friday, November 27, 2026 at 11:50 PM CST – Saturday, Nov'],
+for (const [zone, location, at, expected] of [
+  ['New York', { lat: 40.9, lon: -74.3 }, '02:12', 'Friday, November 27, 2026 at 9:12 PM EST: '],
+  ['Chicago', { lat: 35.24, lon: -97.41 }, '03:29', 'Friday, November 27, 2026 at 9:29 PM CST: '],
+  ['Denver', { lat: 39.8, lon: -104.8 }, '03:29', 'Friday, November 27, 2026 at 8:29 PM MST: '],
+  ['Los Angeles', { lat: 34.2, lon: -118.2 }, '04:29', 'Friday, November 27, 2026 at 8:29 PM PST: '],
 ] as const)
   test(`an evening storm of the next storm date is told by its local evening: ${zone}`, (t) => {
-    const times = { first_detected: `2026-11-28T${first}:00Z`, last_detected: `2026-11-28T${last}:00Z` };
-    const found = [{ event: verdictOf('2026-11-28', times), pixels: [], reports: [] }];
+    // Two storms of one storm date, most of a day apart.
+    const times = { first_detected: '2026-11-28T00:12:00Z', last_detected: '2026-11-28T23:40:00Z' };
+    const reports = [reportAt(90, 2, 25.4, `2026-11-28T${at}:00Z`), reportAt(90, 1, 13, '2026-11-28T23:40:00Z')];
+    const found = [{ event: verdictOf('2026-11-28', times), pixels: [], reports }];
     const report = readReport(reportMaterial({ start: '2026-11-27', end: '2026-11-28' }, found));
     const sentence = leadSentence({ ...report, local: localTimeAt(location) }).replaceAll('\u00a0', ' ');
     t.is(sentence.slice(0, expected.length), expected);
@@ -308,6 +311,9 @@ for (const [lat, lon, expected] of [
   [29.2, -90.1, '15.7 miles south-east of Golden Meadow, Lafourche Parish, Louisiana'],
   [38.9, -77.03, '0.5 miles north-east of Washington, District of Columbia'],
   [28.5, -94.5, '55.7 miles south-east of Jamaica Beach, Texas'],
+  [38.72, -85.39, '1.2 miles south-west of Madison, Trimble County, Kentucky'],
+  [46.46, -98.53, 'LaMoure County, North Dakota'],
+  [38.78, -77.45, 'City of Manassas Park, Virginia'],
   [47, -30, null],
 ] as const)
   test(`a place in words: ${lat}, ${lon}`, (t) => t.is(placeInWords({ lat, lon }), expected));
@@ -324,10 +330,16 @@ test('earlier hail at the place is listed a line a date, warnings in force by na
   const warnings = new Map([['2026-05-01', [warning]]]);
   const words = await wordsOf(claimMaterial({ earlier: { ...year, ...observed }, warnings }));
   t.regex(words, /Sun, Apr 19, 2026, 8:31 PM CDT 2026-04-20 1\.18 in \(30 mm\), over the location none/);
-  t.regex(words, /Mon, Mar 2, 2026, 2:31 PM CST 2026-03-02 no detection 1: 1\.00 in \(25\.4 mm\)/);
-  t.regex(words, /Of the 365 storm dates .* 5 have a detection .*, and 3 more are not listed\. No radar data are/);
-  t.regex(words, /Warnings in force at the location\. Severe Thunderstorm Warning until May 1, 4:15 PM CDT\./);
-  t.regex(words, /Warnings in force at the location\. None in the collected feed\./);
+  t.regex(words, /Mon, Mar 2, 2026, 2:31 PM CST 2026-03-02 no detection, or no data 1: 1\.00 in \(25\.4 mm\)/);
+  t.regex(
+    words,
+    /Of the 365 storm dates .* the published data hold 5 with a detection .*, and 3 more are not listed\. No radar data .* for 200 of the 365\. Reports that were not collected are not counted\./,
+  );
+  t.regex(
+    words,
+    /Warnings in force at the location when the hail was largest\. Severe Thunderstorm Warning until May 1, 4:15 PM CDT\./,
+  );
+  t.regex(words, /\. None in the collected feed, which may not reach back to this date\./);
   const simulated = await wordsOf(claimMaterial({ earlier: { ...year, data_source: 'simulated' } }));
   t.regex(simulated, /Partly simulated data: Friday.* Warnings were not collected\./);
 });
@@ -453,7 +465,8 @@ for (const [what, found, expected] of [
   test(`the first sentence: ${what}`, (t) => {
     const material = reportMaterial(MAY, found, { dates_without_data: ['2026-05-01'] });
     const sentence = leadSentence(readReport(material));
-    t.is(sentence.replaceAll('\u00a0', ' '), `Friday, May 1, 2026, 4:04 – 4:22 PM CDT: ${expected}`);
+    const at = found[0]?.reports.length === 0 ? '4:12 PM CDT' : '3:31 PM CDT';
+    t.is(sentence.replaceAll('\u00a0', ' '), `Friday, May 1, 2026 at ${at}: ${expected}`);
   });
 
 test('sizes by distance: a pixel counts in the ring of its nearest point, the one over the location in the first, too', (t) => {
@@ -500,6 +513,11 @@ for (const [what, text, shown] of [
   test(`text for the fonts: ${what}`, (t) => {
     t.is(printable(text, 200), shown);
   });
+
+test('a text without lacking characters prints as it is seen, wherever its invisible ones stand', (t) => {
+  for (const text of ['12 Main \u200b St\nApt 4', 'e\u200b\u0301', ' \u0000 a'])
+    t.is(printable(text, 200), visible(text));
+});
 
 test('whatever the text, every character that is left has a glyph in both text fonts', (t) => {
   const all = Array.from({ length: 0x11_0000 / 0x100 }, (_, block) =>

@@ -12,6 +12,7 @@ import { findImpacts, readHailPixels } from '../../../api/queries/impacts.ts';
 import { radarCoverage } from '../../../api/queries/radar-coverage.ts';
 import { readScanCoverage, type UncoveredRuns } from '../../../api/queries/scan-detections.ts';
 import {
+  earlierHail,
   type ReadVerification,
   readVerification,
   type VerificationQuestion,
@@ -253,13 +254,21 @@ test('beside the answer come the pixels within the radius, every report in it wi
   });
 });
 
-test('a report also has the warnings in force while hail fell, and the hail of the year before', async (t) => {
+test('a report also has the warnings in force when the hail was largest, and the hail of the year before', async (t) => {
   const root = await scratch(t);
   copyFolder(CLOSED, root);
   const warning = { id: 'one', sent: `${FIRST}T23:00:00Z`, ends: `${LAST}T02:00:00Z` };
-  const over = { id: 'two', event_number: 102, sent: `${FIRST}T20:00:00Z`, ends: `${FIRST}T21:00:00Z` };
+  const over = { id: 'two', event_number: 102, sent: `${FIRST}T23:00:00Z`, ends: `${LAST}T00:02:00Z` };
+  // Between the largest detection, 00:03, and the last, 00:11, the warning leaves the point.
+  const moved = {
+    ...warning,
+    id: 'three',
+    action: 'CON',
+    sent: `${LAST}T00:10:00Z`,
+    box: [-96, 34, -95, 36.5],
+  } as const;
   const box = [-98.5, 34, -96, 36.5] as const;
-  await publishFeeds(root, [alertsFile(NOW_MS, { ...warning, box }, { ...over, box })], NOW_MS);
+  await publishFeeds(root, [alertsFile(NOW_MS, { ...warning, box }, { ...over, box }, moved)], NOW_MS);
   const catalog = await openCatalog(root, 0);
   const engine = await openEngine(root);
   try {
@@ -277,7 +286,7 @@ test('a report also has the warnings in force while hail fell, and the hail of t
       );
       t.is(earlier.count, earlier.days.length);
     }
-    const { warnings } = await material({ lat: 35.56428, lon: -97.47073 }, LAST);
+    const { warnings } = await material({ lat: 35.07853, lon: -97.23661 }, LAST);
     const end_ms = Date.parse(warning.ends);
     t.deepEqual(
       [...(warnings ?? [])],
@@ -351,6 +360,33 @@ test('a report on the other side of 180 degrees is no further away for that', as
   for (const lon of [180, -180, 179.9995]) {
     const { events } = (await onPublished(root, (ask) => ask({ lat: 52, lon, ...RANGE }))).verification;
     t.deepEqual([events.length, events[0]?.ground_truth.nearest_reports.length], [1, 2], `${lon}`);
+  }
+});
+
+test('a pixel whose edge alone lies within the radius is found in a file that holds nothing else', async (t) => {
+  const root = await scratch(t);
+  const [row0, col0] = [1979, 3256];
+  const rows = standingHail(FIRST, drawTenths([[200]], { row0, col0 }), [NOW_MS]);
+  await publishDays(root, [{ storm_date: FIRST, rows }], 'observed', MONTH_LATER_MS);
+  const point = { lat: rowLat(row0) - 0.076, lon: colLon(col0) };
+  const far = { time: '1200', inches: 1, lat: 45, lon: -90, office: 'OUN' };
+  await publishFeeds(root, [reportList(FIRST, [far], MONTH_LATER_MS)], MONTH_LATER_MS);
+  const { events } = (await onPublished(root, (ask) => ask({ ...point, ...RANGE }))).verification;
+  t.like(events, [{ event_date: FIRST, band: '3-5mi', n_detections: 1 }]);
+});
+
+test('earlier hail is searched from the first year of the calendar on', async (t) => {
+  const catalog = await openCatalog(CLOSED, 0);
+  const engine = openEngine(CLOSED);
+  try {
+    for (const [date, last] of [
+      ['0000-03-01', '0000-02-29'],
+      ['0000-01-01', '0000-01-01'],
+    ] as const)
+      t.like(await earlierHail(engine, catalog.edition(), { lat: 35, lon: -97 }, date), { first: '0000-01-01', last });
+  } finally {
+    await engine.close();
+    await catalog.close();
   }
 });
 
