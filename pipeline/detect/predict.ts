@@ -55,10 +55,10 @@ export interface Predictors {
 }
 
 export const FEATURES = ['ln_mesh', 'posh', 'echo_top_50_above_freezing', 'ln_area', 'growth', 'ln_duration'] as const;
-export type Feature = (typeof FEATURES)[number];
+type Feature = (typeof FEATURES)[number];
 
 /** One term of the logistic: weight x (value - mean) / scale, with the value clamped to low .. high. */
-export interface Term {
+interface Term {
   readonly weight: number;
   readonly mean: number;
   readonly scale: number;
@@ -77,7 +77,7 @@ export interface HailModel {
 }
 
 /** The six features of a case; null where unknown. */
-export function features(predictors: Predictors): Readonly<Record<Feature, number | null>> {
+function features(predictors: Predictors): Readonly<Record<Feature, number | null>> {
   const { area_km2, duration_min, posh_pct } = predictors;
   return {
     ln_mesh: Math.log(predictors.mesh_mm),
@@ -89,12 +89,12 @@ export function features(predictors: Predictors): Readonly<Record<Feature, numbe
   };
 }
 
-export function within(value: number, low: number, high: number): number {
+function within(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value));
 }
 
 /** Linear score of a case, and whether one of its values was clamped to the fitted range. */
-export function modelScore(
+function modelScore(
   model: Pick<HailModel, 'intercept' | 'terms'>,
   predictors: Predictors,
 ): { score: number; out_of_range: boolean } {
@@ -130,7 +130,7 @@ export interface Curve {
 }
 
 /** Probability on a curve. */
-export function onCurve({ score, probability }: Curve, at: number): number {
+function onCurve({ score, probability }: Curve, at: number): number {
   const upper = score.findIndex((knot) => knot >= at);
   if (upper === 0) return probability[0];
   if (upper < 0) return probability.at(-1) as number;

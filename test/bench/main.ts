@@ -7,7 +7,6 @@ import { history } from './history.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
 import { scan } from './scan.ts';
-import { hailModel } from './train/hail-model.ts';
 
 const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   decode,
@@ -19,13 +18,12 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   history,
 };
 
-/** `npm run bench` runs all but `hail-model` with their usual arguments; `npm run bench -- NAME …` one with its own. */
+/** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
 async function run([name, ...args]: string[]): Promise<void> {
-  const known: typeof BENCHES = { ...BENCHES, 'hail-model': hailModel };
   if (name === undefined) for (const bench of Object.values(BENCHES)) await bench([]);
-  else if (known[name] === undefined)
-    throw new UsageError(`the name is '${name}', expected one of ${Object.keys(known).join(', ')}`);
-  else await known[name](args);
+  else if (BENCHES[name] === undefined)
+    throw new UsageError(`the name is '${name}', expected one of ${Object.keys(BENCHES).join(', ')}`);
+  else await BENCHES[name](args);
 }
 
 try {

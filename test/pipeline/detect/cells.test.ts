@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import test from 'ava';
 import fc from 'fast-check';
 import weights from '../../../data/reference/hail-model.json' with { type: 'json' };
@@ -33,6 +33,7 @@ import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/radar.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
+import { PROJECT, readDocument } from '../../support/data/markdown.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** What the cells of a scan were found by, as `processScan` hands it to `findDetections`. */
@@ -805,9 +806,11 @@ test('a cell without an object takes the small model, and the version says so', 
   t.regex(found.model_version, /^hail-lr-\d/);
 });
 
-test('the weights are a small file with version, hash, seed and scores, and a curve of at most 30 knots', (t) => {
-  t.true(statSync(fileURLToPath(new URL('../../../data/reference/hail-model.json', import.meta.url))).size < 10_000);
+test('the weights are a small file with version, hash, seed and scores, and a curve of at most 30 knots; the card names them', (t) => {
+  t.true(statSync(join(PROJECT, 'data/reference/hail-model.json')).size < 10_000);
   t.regex(weights.training.training_sha256, /^[0-9a-f]{64}$/);
+  const card = readDocument('data/reference/model-card.md');
+  t.true(card.includes(`# Model card: ${weights.version}\n`) && card.includes(weights.training.training_sha256));
   t.is(weights.training.version, weights.version);
   t.true(Number.isInteger(weights.training.seed));
   t.true(weights.curve.score.length <= 30);
