@@ -57,7 +57,7 @@ test-records: install ## run the tests of the records and the queue on PostgreSQ
 	@ava 'test/records/*postgres.test.ts'
 
 # What guards the work day by day: kills, faults of disk and files, orders of arrival, long runs, starts, one walk through the map.
-CORE := 'test/slow/{arrival,crash,crash-derived,disk-full,viewer-walks}.test.ts' \
+CORE := 'test/slow/{arrival,crash,crash-derived,disk-full,hail-days-and-hours,model-feed,publish,sweep,viewer-walks}.test.ts' \
 	'test/slow/killed-{alerts,charges,deliveries,jobs}.test.ts' 'test/slow/run/{ingest-*,catalogue,refresh}.test.ts' \
 	'test/slow/commands/{backfill,serve}.test.ts'
 
