@@ -69,12 +69,14 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(engine.close);
   const jobEngine = openEngine(data_root, JOBS);
   opened.defer(jobEngine.close);
-  const catalog = await openCatalog(data_root, storm_day_start_hour);
+  const catalog = await openCatalog(data_root, storm_day_start_hour, (reason) => {
+    if (reason === null) log.info({}, 'Data:Open:Recovered');
+    else log.error({ reason }, 'Data:Open:Unavailable');
+  });
   opened.defer(catalog.close);
   const failure = catalog.failure();
   // Only another release can read such a root: the start fails.
   if (failure instanceof UnreadableVersion && failure.path === layout.root) throw failure;
-  if (failure !== null) log.error({ reason: failure.message }, 'Data:Open:Unavailable');
   const live = await openLive(catalog);
   const terrain = await openTerrain(engine, catalog);
   const climatology = await openClimatology(engine, catalog);

@@ -85,7 +85,11 @@ export async function recordsOver(store: Store, settings: RecordsSettings) {
   const counts = openRequestCounts(store, alarm);
   /** What may be deleted by its age. */
   const deletions = now_is_fixed ? NO_DELETIONS : openDeletions(store, now);
-  const sweeping = setInterval(() => void sweep(store, deletions).catch(ignoreOutage), SWEEP_EVERY_MS).unref();
+  let sweeping: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    sweeping = sweep(store, deletions).catch((error) => alarm(`records: nothing was swept (${error})`));
+  }, SWEEP_EVERY_MS).unref();
+  opening.defer(() => sweeping);
   opening.defer(counts.close);
   const opened = opening.move(); // from here on, the caller closes the records
   let closing: Promise<void> | null = null;
@@ -164,7 +168,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings) {
     health: healthOf(store),
     /** Writes the noted counts, and closes. */
     close: (): Promise<void> => {
-      clearInterval(sweeping);
+      clearInterval(timer);
       closing ??= opened.disposeAsync();
       return closing;
     },

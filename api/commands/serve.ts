@@ -46,12 +46,12 @@ export function serveCommand(config: () => Config): Command {
       const stopping = stopSignal(); // registered before startup so no signal is lost
       const stop = await startServing(config(), workers ? WORKERS : []);
       await stopping;
-      await stop();
-      // A system call that hangs, as on a mount whose server is gone, would keep the process alive.
+      // A system call that hangs, as on a mount whose server is gone, would keep the stop waiting, or the process alive.
       setTimeout(() => {
         process.stderr.write('hail-api: a call that does not end keeps the process: the process ends itself\n');
         process.kill(process.pid, 'SIGKILL'); // any other exit waits for the threads
-      }, HANG_MS).unref();
+      }, DRAIN_MS + HANG_MS).unref();
+      await stop();
     });
 }
 

@@ -16,8 +16,8 @@ export type Meter = Pick<Metrics, 'attempted' | 'matched'>;
 export const NO_METER: Meter = { attempted: () => {}, matched: () => {} };
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-/** An attempt at a delivery ends after 10 s at most. */
-const ATTEMPT_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** An attempt at a delivery ends after 15 s at most. */
+const ATTEMPT_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
 const OUTCOMES = ['delivered', 'retried', 'dropped'] as const;
 /** Why an attempt at a delivery failed. */
 const ERROR_CLASSES = ['http_status', 'timeout', 'connect', 'tls', 'dns', 'blocked'] as const;

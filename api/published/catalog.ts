@@ -72,9 +72,14 @@ const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, t
 
 /**
  * Opens the catalog of the data root in a folder. A root that never held anything, empty or missing, is an edition without dates;
- * one whose switch was there and is gone has no edition, as on a mount whose server is gone.
+ * one whose switch was there and is gone has no edition, as on a mount whose server is gone. `troubled` hears of an edition that is lost,
+ * and of one that is there again (null).
  */
-export async function openCatalog(folder: string, storm_day_start_hour: number) {
+export async function openCatalog(
+  folder: string,
+  storm_day_start_hour: number,
+  troubled: (reason: string | null) => void = () => {},
+) {
   const root = openDataRoot(folder);
   const readLists = listReader(root, storm_day_start_hour);
   const preparations: ((edition: Edition) => Promise<void>)[] = [];
@@ -101,13 +106,16 @@ export async function openCatalog(folder: string, storm_day_start_hour: number) 
       const edition = makeEdition(root, current, lists, storm_day_start_hour);
       for (const prepare of preparations) await prepare(edition);
       state = edition;
+      if (isFailed) troubled(null);
       observers.publish(edition);
     }
     seen = mark;
   };
   const fail = (cause: unknown) => {
     const reason = `cannot be read: ${cause instanceof Error ? cause.message : cause}`;
-    state = cause instanceof DataUnavailable ? cause : new DataUnavailable('a list', reason, { cause });
+    const failure = cause instanceof DataUnavailable ? cause : new DataUnavailable('a list', reason, { cause });
+    if (!(state instanceof DataUnavailable)) troubled(failure.message);
+    state = failure;
   };
   const refresh = () => {
     running ??= poll()

@@ -226,7 +226,11 @@ function connectionPool(
     const place = Promise.withResolvers<DuckDBConnection>();
     if (isAhead) waiting.unshift(place);
     else waiting.push(place);
-    return place.promise;
+    const limit = setTimeout(() => {
+      waiting.splice(waiting.indexOf(place), 1);
+      place.reject(new QueryTimeout(statement_limit_ms));
+    }, statement_limit_ms);
+    return place.promise.finally(() => clearTimeout(limit));
   };
   const giveBack = (connection: DuckDBConnection) => {
     running.delete(connection);
@@ -248,7 +252,7 @@ function connectionPool(
 
   return {
     load: () => ({ running: running.size, waiting: waiting.length }),
-    /** Rejects with QueryTimeout at the limit; the connection of a statement that does not end stays taken. */
+    /** Rejects with QueryTimeout at the limit, and at that of waiting for a connection; the connection of a statement that does not end stays taken. */
     run: async <Outcome>(work: Work<Outcome>, isAhead: boolean): Promise<Outcome> => {
       const connection = await connect(isAhead);
       const late = Promise.withResolvers<never>();

@@ -197,7 +197,7 @@ const TABLES = {
   }),
 
   /** Events for one receiver each, whose bytes are the same with every attempt. */
-  messages: indexed(['receiver_id state', 'alert_id', 'after_id', 'state next_at'], {
+  messages: indexed(['receiver_id state', 'alert_id', 'after_id', 'state next_at', 'state created_at'], {
     ...OWN,
     receiver_id: text(),
     event: text(),

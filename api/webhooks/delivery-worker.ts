@@ -25,6 +25,7 @@ const READING_MS = 10_000;
 /** Finished messages can be recovered for this long. */
 const KEPT_MS = 30 * 86_400_000;
 const SWEEP_EVERY_MS = 3_600_000;
+const SWEPT_AT_ONCE = 1000;
 const SILENT = pino({ level: 'silent' });
 
 /** Sends due messages and mails. The returned function stops it and waits for attempts under way. */
@@ -36,7 +37,7 @@ export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT):
   ];
   let sweeping: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
-    // The next sweep deletes the rest; deliveries go on.
+    // The next sweep goes on where one failed; deliveries go on too.
     sweeping = sweep(parts).catch((error) => log.warn({ err: error }, 'Push:Sweep:Failed'));
   }, SWEEP_EVERY_MS).unref();
   return async () => {
@@ -48,7 +49,8 @@ export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT):
 async function sweep({ records: { deletions, transaction } }: DeliveryParts): Promise<void> {
   const until_ms = await deletions.due('events');
   if (until_ms === null) return;
-  await transaction((rows) => sweepMessages(rows, until_ms - KEPT_MS));
+  // In small parts: a long statement would hold up others, and meet its limit on PostgreSQL.
+  while ((await transaction((rows) => sweepMessages(rows, until_ms - KEPT_MS, SWEPT_AT_ONCE))) === SWEPT_AT_ONCE);
   await deletions.done('events');
 }
 

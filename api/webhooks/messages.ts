@@ -118,16 +118,19 @@ export async function deleteMessages(rows: Transaction<Database>, receiver_id: s
   await rows.deleteFrom('attempts').where('receiver_id', '=', receiver_id).execute();
 }
 
-/** Deletes finished messages from before an instant without stored attempts. */
-export async function sweepMessages(rows: Transaction<Database>, before_ms: number): Promise<void> {
-  await rows
-    .deleteFrom('messages')
+/** Deletes finished messages from before an instant without stored attempts, at most `most`; returns how many. */
+export async function sweepMessages(rows: Transaction<Database>, before_ms: number, most: number): Promise<number> {
+  const over = rows
+    .selectFrom('messages')
+    .select('id')
     .where('state', 'in', ['delivered', 'dropped'])
     .where('created_at', '<', instant(before_ms))
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom('attempts').select('id').whereRef('attempts.event_id', '=', 'messages.id'))),
     )
-    .execute();
+    .limit(most);
+  const { numDeletedRows } = await rows.deleteFrom('messages').where('id', 'in', over).executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 }
 
 /** Number of unfinished messages, and when the longest overdue of them was due, epoch milliseconds (null: none is due). */

@@ -246,16 +246,20 @@ for (const [what, lose] of [
   ['moved away', (root: string) => fs.rename(root, `${root}-away`)],
   ['replaced by an empty folder', (root: string) => fs.rename(root, `${root}-away`).then(() => fs.mkdir(root))],
 ] as const)
-  test(`a root that is ${what} has no edition, and has one again once it is back`, async (t) => {
+  test(`a root that is ${what} has no edition, and has one again once it is back: each is told once`, async (t) => {
     const root = await publishedRoot(t, await midnight());
-    const catalog = await open(t, root);
+    const told: (string | null)[] = [];
+    const catalog = await openCatalog(root, 0, (reason) => told.push(reason));
+    t.teardown(catalog.close);
     await lose(root);
+    await catalog.refresh();
     await catalog.refresh();
     t.is(catalog.failure()?.message, 'data root: current.json is gone');
     await fs.rm(root, { recursive: true, force: true });
     await fs.rename(`${root}-away`, root);
     await catalog.refresh();
     t.deepEqual(catalog.edition().dates, [FIRST, LAST]);
+    t.deepEqual(told, ['data root: current.json is gone', null]);
   });
 
 test('a closed date that is being opened again is read as it was until the switch names it', async (t) => {

@@ -166,9 +166,10 @@ test('events of which no delivery is kept are swept once they are old', async (t
   await transaction((rows) => rows.deleteFrom('attempts').where('event_id', '=', swept).execute());
   const left = async () =>
     (await reader.selectFrom('messages').select('id').orderBy('id').execute()).map(({ id }) => id);
-  await transaction((rows) => sweepMessages(rows, before_ms));
+  t.is(await transaction((rows) => sweepMessages(rows, before_ms, 10)), 0);
   t.deepEqual(await left(), [kept, swept, pending]);
-  await transaction((rows) => sweepMessages(rows, Date.now() + 1));
+  t.is(await transaction((rows) => sweepMessages(rows, Date.now() + 1, 0)), 0);
+  t.is(await transaction((rows) => sweepMessages(rows, Date.now() + 1, 10)), 1);
   t.deepEqual(await left(), [kept, pending]);
 });
 
