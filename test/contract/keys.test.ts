@@ -75,6 +75,14 @@ testKeys('anything but one key in one Authorization header of the scheme Bearer 
   t.is(twice.status, 401);
 });
 
+testKeys('a malformed Authorization is told from a key that is not known', async (t) => {
+  const told = async (Authorization: string) =>
+    ((await (await t.context.call(FREE, { key: null, headers: { Authorization } })).json()) as { message: string })
+      .message;
+  t.is(await told('Basic eDp5'), 'Authorization is not of the form Bearer and a key');
+  t.is(await told('Bearer hs_live_unknown'), 'the key is not valid');
+});
+
 testKeys('a key that has expired is 401', async (t) => {
   const { key } = await openAccount(t.context, { expires_at: '2026-05-02T00:54:59.000Z' });
   t.is(await outcome(await t.context.call(FREE, { key })), '401 unauthorized');

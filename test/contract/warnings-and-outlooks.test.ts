@@ -62,9 +62,10 @@ async function ask(service: RunningService, { lat, lon } = INSIDE, more = ''): P
 
 const idsOf = ({ warnings: found }: Warnings) => found?.map(({ id }) => id);
 
-test('GET /v1/warnings answers every field of a warning in force, with its polygon', async (t) => {
+test('GET /v1/warnings answers every field of a warning in force, with its polygon to six decimals', async (t) => {
   const service = await serveWarnings(t, {
     ...WARNING,
+    box: [-98, 35, -97, 36.0000004],
     properties: { event: 'Tornado Warning', severity: 'Extreme', headline: 'Tornado Warning issued' },
     parameters: { tornadoDetection: ['RADAR INDICATED'] },
   });
