@@ -31,6 +31,7 @@ import { watchRoot } from '../pipeline/metrics/watched-stream.ts';
 import { VERSION_TEXT } from '../schemas/data-format.ts';
 import { parseSettings } from '../schemas/settings.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, sectionOf } from './support/data/markdown.ts';
+import { pluck } from './support/data/rows.ts';
 import { commandPath, runCommand } from './support/kill/command.ts';
 import { alertRules, dashboardPanels } from './support/monitoring/dashboard.ts';
 import { API_COMMANDS, operator } from './support/service/run-command.ts';
@@ -376,7 +377,7 @@ test('the objects for Kubernetes have settings that fit, ports that lead to them
     t.true(volumeMounts.some(({ mountPath }) => mountPath === settings.HAIL_DATA));
     t.is(volumes[0]?.persistentVolumeClaim?.claimName, claim.metadata.name);
     t.deepEqual(
-      volumeMounts.map(({ name }) => name),
+      pluck(volumeMounts, 'name'),
       volumes.map(({ name }) => name),
     );
     t.true(command.includes(metadata.name.replace('hail-', '')));
@@ -546,10 +547,7 @@ test('no panel of the dashboard lies on another or beside the grid', (t) => {
 
 test('the rows of the dashboard are the parts that an operator asks for', (t) => {
   const rows = dashboardPanels().filter(({ type }) => type === 'row');
-  t.deepEqual(
-    rows.map(({ title }) => title),
-    ['At a glance', 'Pipeline', 'Data', 'Service', 'Deliveries', 'Jobs', 'Machine'],
-  );
+  t.deepEqual(pluck(rows, 'title'), ['At a glance', 'Pipeline', 'Data', 'Service', 'Deliveries', 'Jobs', 'Machine']);
 });
 
 test('the guide names no metric that does not exist', (t) => {

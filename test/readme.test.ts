@@ -36,6 +36,7 @@ import {
   tables,
 } from './support/data/markdown.ts';
 import { pythonTest, runOn } from './support/data/python.ts';
+import { pluck } from './support/data/rows.ts';
 import { midnight, publishedRoot } from './support/data/world.ts';
 
 const README = readDocument('README.md');
@@ -359,13 +360,8 @@ test.serial('the SQL of the storms of the newest scan gives the tracked storms o
 test.serial('the SQL of the swath tiers gives nested tiers with their geometry', async (t) => {
   const root = await publishedRoot(t, await midnight());
   const rows = await runSql(t, 'DuckDB: the swath tiers of a date', root);
-  t.deepEqual(
-    rows.slice(0, 2).map(({ threshold_mm, category }) => [threshold_mm, category]),
-    [
-      [19, 'nickel'],
-      [25, 'quarter'],
-    ],
-  );
+  t.deepEqual(pluck(rows.slice(0, 2), 'threshold_mm'), [19, 25]);
+  t.deepEqual(pluck(rows.slice(0, 2), 'category'), ['nickel', 'quarter']);
   t.true(rows.every(({ wkt }) => String(wkt).startsWith('MULTIPOLYGON (((')));
   const areas = rows.map(({ area_km2 }) => Number(area_km2));
   t.deepEqual(

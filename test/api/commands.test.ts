@@ -37,6 +37,7 @@ import { secretsInForce } from '../../api/webhooks/signing-secrets.ts';
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import { EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { EPISODE, editionOf, HAIL_AT, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
+import { pluck } from '../support/data/rows.ts';
 import { midnight, publishedRoot } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { withReports } from '../support/service/done-reports.ts';
@@ -86,10 +87,7 @@ test.serial('delete insists on --purge, and leaves nothing but the audit log', a
   t.is((await run('business', 'delete', 'acme')).code, 2);
   t.like(await json('business', 'delete', 'acme', '--purge'), { deleted: true });
   const { acts } = await json('business', 'audit', String(id));
-  t.deepEqual(
-    (acts as { act: string }[]).map(({ act }) => act),
-    ['business.create', 'key.create', 'business.purge'],
-  );
+  t.deepEqual(pluck(acts as { act: string }[], 'act'), ['business.create', 'key.create', 'business.purge']);
   const records = await openRecords(config);
   t.deepEqual(await records.reader.selectFrom('keys').selectAll().execute(), []);
   await records.close();
@@ -269,10 +267,7 @@ test.serial('a key of the earlier variant stays one when it is rotated, and is l
   t.like(rotated, { variant: 'legacy', old_key: { variant: 'legacy' } });
   await json('key', 'create', 'acme', '--live');
   const { keys } = await json('key', 'list', 'acme');
-  t.deepEqual(
-    (keys as { variant: string }[]).map(({ variant }) => variant),
-    ['legacy', 'legacy', 'current'],
-  );
+  t.deepEqual(pluck(keys as { variant: string }[], 'variant'), ['legacy', 'legacy', 'current']);
   t.regex((await run('key', 'list', 'acme')).out, /variant/);
   const records = await openRecords(config);
   for (const { key } of [old, rotated])

@@ -12,6 +12,7 @@ import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openServices } from '../../api/services.ts';
 import { startWorkers, type Worker } from '../../api/workers.ts';
 import type { Health } from '../../schemas/resources/health.ts';
+import { pluck } from '../support/data/rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import { startServe } from '../support/service/serve-child.ts';
@@ -217,10 +218,7 @@ test.serial(
       t.is(reply.headers.get('Retry-After'), '5');
     }
     const alive = await Promise.all([...ALIVE, '/v1/usage'].map((path) => service.call(path)));
-    t.deepEqual(
-      alive.map((reply) => reply.status),
-      [200, 503, 200, 200],
-    );
+    t.deepEqual(pluck(alive, 'status'), [200, 503, 200, 200]);
     const [, ready, health] = await Promise.all(alive.map((reply) => reply.json()));
     t.like(ready, { status: 'unavailable', records: false });
     const { status, components } = health as Health;
@@ -283,10 +281,7 @@ test('every worker is started with the services, and ended once', async (t) => {
   const stop = await startWorkers(services, log, [worker('jobs'), worker('alerts')]);
   await stop(LONG_MS);
   t.deepEqual(told, ['jobs starts', 'alerts starts', 'jobs ends', 'alerts ends']);
-  t.deepEqual(
-    logged().map(({ msg }) => msg),
-    ['Workers:Start:Done', 'Workers:Stop:Done'],
-  );
+  t.deepEqual(pluck(logged(), 'msg'), ['Workers:Start:Done', 'Workers:Stop:Done']);
 });
 
 test('stopping waits for what is under way', async (t) => {

@@ -9,6 +9,7 @@ import type { HailRisk } from '../../schemas/resources/risk.ts';
 import type { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import type { ScanTiles } from '../../schemas/resources/tile-frame.ts';
 import { timestamp } from '../../schemas/time.ts';
+import { pluck } from '../support/data/rows.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { raise } from '../support/service/alerts.ts';
 import { type DescribedOperation, departuresOf, exampleRequest, initOf } from '../support/service/document.ts';
@@ -353,10 +354,7 @@ test('radar/current names the nearest radar and, of the products asked for, the 
   const { frames } = await current<ScanTiles>('/tiles/scan');
   const { station, products } = await ask<EarlierRadar>('/radar/current?lat=35.33&lng=-97.28');
   t.is(station, 'KTLX');
-  t.deepEqual(
-    products.map(({ type }) => type),
-    ['reflectivity', 'velocity', 'mesh'],
-  );
+  t.deepEqual(pluck(products, 'type'), ['reflectivity', 'velocity', 'mesh']);
   t.deepEqual(products[2], {
     type: 'mesh',
     timestamp: frames.at(-1)?.scan_time ?? null,
@@ -367,10 +365,7 @@ test('radar/current names the nearest radar and, of the products asked for, the 
   t.regex(products[1]?.note ?? '', /publishes no velocity/);
   const some = await ask<EarlierRadar>('/radar/current?lat=27.78&lng=-97.51&products=mesh,velocity,mesh');
   t.is(some.station, 'KCRP');
-  t.deepEqual(
-    some.products.map(({ type }) => type),
-    ['mesh', 'velocity'],
-  );
+  t.deepEqual(pluck(some.products, 'type'), ['mesh', 'velocity']);
 });
 
 test('radar/current takes no product that there is not', async (t) => {

@@ -16,7 +16,7 @@ import { addDays } from '../../schemas/time.ts';
 import { drawTenths } from '../support/data/draw.ts';
 import { publishDays, REAL_DATE, realDay, standingHail } from '../support/data/published-days.ts';
 import { isValidMultiPolygon } from '../support/data/rings.ts';
-import { dayMaxRow } from '../support/data/rows.ts';
+import { dayMaxRow, pluck } from '../support/data/rows.ts';
 import { hasSharedData, sharedTest } from '../support/data/shared-data.ts';
 import {
   MONTH_LATER_MS,
@@ -72,10 +72,7 @@ const largestOf = (date: string) =>
 
 test.serial('GET /v1/hail/history returns the largest hail of each storm date, newest first', async (t) => {
   const answer = await ask(`${AT}&radius_km=100`);
-  t.deepEqual(
-    answer.events.map(({ storm_date }) => storm_date),
-    [LAST, FIRST],
-  );
+  t.deepEqual(pluck(answer.events, 'storm_date'), [LAST, FIRST]);
   t.like(answer, { count: 2, detail: 'standard' });
   t.is(Date.parse(answer.data_timestamp as string), newest_ms);
 });
@@ -293,14 +290,8 @@ test('GET /v1/hail/swaths answers tiers, counts and the echo of its parameters w
     max_size_mm: 39,
     data_as_of: '2026-05-01T23:59:59Z',
   });
-  t.deepEqual(
-    answer.tiers.map(({ threshold_mm, category }) => [threshold_mm, category]),
-    [
-      [19, 'nickel'],
-      [25, 'quarter'],
-      [38, 'golf_ball'],
-    ],
-  );
+  t.deepEqual(pluck(answer.tiers, 'threshold_mm'), [19, 25, 38]);
+  t.deepEqual(pluck(answer.tiers, 'category'), ['nickel', 'quarter', 'golf_ball']);
   t.true(answer.geometry_validity_note.length > 20);
 });
 
@@ -413,14 +404,11 @@ test('GET /v1/hail/swaths as geojson is a FeatureCollection, smallest bound firs
   const response = await swathsService.call(`${SWATHS}?date=${DAY}&format=geojson&simplify_m=0`);
   t.is(response.headers.get('content-type'), 'application/geo+json');
   const collection = SwathCollection.parse(await response.json());
-  t.deepEqual(
-    collection.features.map(({ properties }) => properties),
-    [
-      { date: DAY, threshold_mm: 19, category: 'nickel', area_km2: 5.7, max_size_mm: 39, n_detections: 10 },
-      { date: DAY, threshold_mm: 25, category: 'quarter', area_km2: 2.8, max_size_mm: 39, n_detections: 4 },
-      { date: DAY, threshold_mm: 38, category: 'golf_ball', area_km2: 1.9, max_size_mm: 39, n_detections: 2 },
-    ],
-  );
+  t.deepEqual(pluck(collection.features, 'properties'), [
+    { date: DAY, threshold_mm: 19, category: 'nickel', area_km2: 5.7, max_size_mm: 39, n_detections: 10 },
+    { date: DAY, threshold_mm: 25, category: 'quarter', area_km2: 2.8, max_size_mm: 39, n_detections: 4 },
+    { date: DAY, threshold_mm: 38, category: 'golf_ball', area_km2: 1.9, max_size_mm: 39, n_detections: 2 },
+  ]);
   t.is(collection.data_as_of, '2026-05-01T23:59:59Z');
   t.is(collection.query.simplify_m, 0);
 });
@@ -445,10 +433,7 @@ sharedTest('GET /v1/hail/swaths of the real day has the areas and counts measure
   );
   const illinois = await swaths(`date=${REAL_DATE}&bbox=-91.52,36.97,-87.01,42.51`);
   t.like(illinois, { n_detections: 2235, max_size_mm: 50.1 });
-  t.deepEqual(
-    illinois.tiers.slice(0, 3).map(({ area_km2 }) => area_km2),
-    [2069.6, 734.6, 69.4],
-  );
+  t.deepEqual(pluck(illinois.tiers.slice(0, 3), 'area_km2'), [2069.6, 734.6, 69.4]);
 });
 
 sharedTest(
@@ -557,10 +542,7 @@ test('GET /v1/events lists days with hail of at least 19 mm, oldest first, and n
     event_count: 2,
     data_as_of: '2026-05-04T23:59:59Z',
   });
-  t.deepEqual(
-    answer.events.map(({ event_date }) => event_date),
-    [EVENTS_FIRST, SECOND],
-  );
+  t.deepEqual(pluck(answer.events, 'event_date'), [EVENTS_FIRST, SECOND]);
 });
 
 test('GET /v1/events counts detections of at least 19 mm and their storms, never what was filled in between scans', async (t) => {

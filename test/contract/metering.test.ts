@@ -1,6 +1,7 @@
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { exportUsage, getUsage } from '../../api/routes/usage.ts';
 import type { Usage } from '../../schemas/resources/usage.ts';
+import { pluck } from '../support/data/rows.ts';
 import { type Account, creditsOf, limitKey, openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
@@ -169,10 +170,7 @@ testRate('every kind of answer carries both header families', async (t) => {
     service.call(FREE, { method: 'PUT' }),
     service.call(FREE, { key: service.test_key }),
   ]);
-  t.deepEqual(
-    replies.map(({ status }) => status),
-    [200, 200, 204, 401, 401, 404, 400, 405, 403],
-  );
+  t.deepEqual(pluck(replies, 'status'), [200, 200, 204, 401, 401, 404, 400, 405, 403]);
   for (const reply of replies) for (const name of HEADERS) t.truthy(reply.headers.get(name), `${reply.status} ${name}`);
 });
 
@@ -226,10 +224,7 @@ testRate('a plan that bounds requests a day answers the next one 429 until UTC m
     await service.call('/v1/nothing', { key }),
     await service.call(FREE, { key }),
   ];
-  t.deepEqual(
-    statuses.map(({ status }) => status),
-    [200, 404, 200],
-  );
+  t.deepEqual(pluck(statuses, 'status'), [200, 404, 200]);
   const refused = await service.call(FREE, { key });
   const rest_s = (Date.parse('2026-05-03T00:00:00Z') - SERVICE_NOW_MS) / 1000;
   t.is(refused.status, 429);
@@ -325,10 +320,7 @@ testUsage('GET /v1/usage pages operations by name', async (t) => {
     account,
     `?operations_limit=1&operations_cursor=${first.operations.next_cursor}`,
   );
-  t.deepEqual(
-    second.operations.items.map(({ operation }) => operation),
-    ['sample.version'],
-  );
+  t.deepEqual(pluck(second.operations.items, 'operation'), ['sample.version']);
   t.is(second.operations.next_cursor, null);
   t.is(second.operations.total_count, 2);
 });
@@ -356,10 +348,7 @@ testUsage('GET /v1/usage shows nothing of another business', async (t) => {
   await t.context.call('/v1/sample/version', theirs);
   const usage = await usageOf(t.context, mine);
   t.is(usage.credits.used, 0);
-  t.deepEqual(
-    usage.keys.items.map(({ id }) => id),
-    [mine.key_id],
-  );
+  t.deepEqual(pluck(usage.keys.items, 'id'), [mine.key_id]);
 });
 
 const testExport = testWith(

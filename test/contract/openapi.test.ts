@@ -36,6 +36,7 @@ import { VERIFICATION_DAYS_MAX } from '../../schemas/resources/verification.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { departuresOfEvent } from '../support/data/described-events.ts';
 import { codeBlocks, PROJECT, readDocument } from '../support/data/markdown.ts';
+import { pluck } from '../support/data/rows.ts';
 import { now_s, QUESTIONS, STANDARD_QUESTIONS, vectors } from '../support/data/webhook-vectors.ts';
 import { openAccount } from '../support/service/account.ts';
 import {
@@ -125,7 +126,7 @@ test('every operation that costs credits tells that it may be refused as too muc
   const refusing = keyed.filter(({ operation }) => /`overloaded`/.test(operation.responses['503']?.description ?? ''));
   const billed = operations.filter(({ operation }) => operation['x-credits'] > 0);
   t.deepEqual(
-    refusing.map(({ title }) => title),
+    pluck(refusing, 'title'),
     billed.map(({ title }) => title),
   );
 });
@@ -177,7 +178,10 @@ test('what has a default may be left out: no required parameter and no property 
   const standard = parameters.filter(({ parameter }) => 'default' in parameter.schema);
   t.true(standard.length > 20);
   t.deepEqual(
-    standard.filter(({ parameter }) => 'required' in parameter).map(({ title }) => title),
+    pluck(
+      standard.filter(({ parameter }) => 'required' in parameter),
+      'title',
+    ),
     [],
   );
   const bodies = [...schemasIn(published.components)].filter(([, { properties }]) => properties !== undefined);

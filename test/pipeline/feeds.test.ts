@@ -55,6 +55,7 @@ import { MS_PER_MIN, timestamp } from '../../schemas/time.ts';
 import { alertFeature, alertFile } from '../support/data/alert.ts';
 import { feedFigures } from '../support/data/feed-figures.ts';
 import { watchFile } from '../support/data/feeds.ts';
+import { pluck } from '../support/data/rows.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 import { startWebServer, type WebServer } from '../support/data/web-server.ts';
 import { until } from '../support/until.ts';
@@ -97,13 +98,8 @@ test('reports of a list are published by the storm date and month of their time,
   t.deepEqual(changed, ['reports']);
   t.is(files[0]?.items, 2);
   const rows = await rowsOf<{ storm_date: string; size_mm: number }>(root, 'reports');
-  t.deepEqual(
-    rows.map(({ storm_date, size_mm }) => [storm_date, size_mm]),
-    [
-      ['2026-04-30', 44.45],
-      ['2026-05-01', 25.4],
-    ],
-  );
+  t.deepEqual(pluck(rows, 'storm_date'), ['2026-04-30', '2026-05-01']);
+  t.deepEqual(pluck(rows, 'size_mm'), [44.45, 25.4]);
   const manifest = await readNewest(root.path, layout.collectionPartition('reports'));
   t.deepEqual([...new Set(manifest?.files.map(({ segment }) => segment))].sort(), ['2026-04', '2026-05', 'collected']);
 });
@@ -143,11 +139,7 @@ test('an older version of a list that comes late withdraws nothing and brings no
     const root = await opened(t);
     for (const index of order) await ingestFiles(root, versions[index]!);
     const rows = await rowsOf<{ size_mm: number }>(root, 'reports');
-    t.deepEqual(
-      rows.map(({ size_mm }) => size_mm),
-      [44.45, 31.75],
-      String(order),
-    );
+    t.deepEqual(pluck(rows, 'size_mm'), [44.45, 31.75], String(order));
   }
 });
 
@@ -277,13 +269,8 @@ test('simulated reports give way to observed ones of the same day, not of other 
   t.deepEqual(new Set(before.map(({ data_source }) => data_source)), new Set(['simulated']));
   await ingestFiles(root, file('260501_rpts_raw_hail.csv', `${HEADER}\n${spcRow('2110', 175)}\n`));
   const rows = await rowsOf<{ storm_date: string; data_source: string }>(root, 'reports');
-  t.deepEqual(
-    rows.map(({ storm_date, data_source }) => [storm_date, data_source]),
-    [
-      ['2026-04-29', 'simulated'],
-      ['2026-05-01', 'observed'],
-    ],
-  );
+  t.deepEqual(pluck(rows, 'storm_date'), ['2026-04-29', '2026-05-01']);
+  t.deepEqual(pluck(rows, 'data_source'), ['simulated', 'observed']);
 });
 
 test('a month none of whose watches has an outline is read like the others, before and after one that has', async (t) => {
@@ -373,13 +360,8 @@ sharedTest('the four hail rows of 5 June 2025 are two events: 3.0 inches correct
   const { rows } = readLsrGeoJson(readFileSync(sharedData('reports', 'lsr', name)), name, T0 + 86_400_000);
   const unique = standing(rows);
   t.is(unique.length, feedFigures().reports.iem_lsr[name]!.distinct_hail_time_place);
-  t.deepEqual(
-    unique.map(({ size_mm, product_id }) => [size_mm, product_id]),
-    [
-      [76.2, '202506060013-KMAF-NWUS54-LSRMAF'],
-      [127, '202506060913-KLUB-NWUS54-LSRLUB'],
-    ],
-  );
+  t.deepEqual(pluck(unique, 'size_mm'), [76.2, 127]);
+  t.deepEqual(pluck(unique, 'product_id'), ['202506060013-KMAF-NWUS54-LSRMAF', '202506060913-KLUB-NWUS54-LSRLUB']);
 });
 
 test('of a report issued again the newest product counts, whatever the order', (t) => {
@@ -424,10 +406,8 @@ test('a correction never replaces another office, a later report, or one more th
 });
 
 test('a row of the list at the minute and place of a local storm report is a copy of it', (t) => {
-  t.deepEqual(
-    standing([spc(32, 63.5, { lat: 33.25 }), lsr(32, 73, 76.2)]).map(({ source, size_mm }) => [source, size_mm]),
-    [['lsr', 76.2]],
-  );
+  t.deepEqual(pluck(standing([spc(32, 63.5, { lat: 33.25 }), lsr(32, 73, 76.2)]), 'source'), ['lsr']);
+  t.deepEqual(pluck(standing([spc(32, 63.5, { lat: 33.25 }), lsr(32, 73, 76.2)]), 'size_mm'), [76.2]);
   t.deepEqual(sizes([spc(33, 63.5), lsr(32, 73, 76.2)]), [76.2, 63.5]);
   t.deepEqual(sizes([spc(32, 63.5, { lat: 33.4 }), lsr(32, 73, 76.2)]).toSorted(), [63.5, 76.2]);
 });
@@ -545,10 +525,7 @@ test('what was simulated is no part of what was observed', (t) => {
     [],
     0,
   );
-  t.deepEqual(
-    rows.map(({ data_source }) => data_source),
-    ['observed', 'simulated'],
-  );
+  t.deepEqual(pluck(rows, 'data_source'), ['observed', 'simulated']);
 });
 const LIST =
   'Time,Size,Location,County,State,Lat,Lon,Comments\n2010,175,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL. (OUN)\n';
@@ -721,10 +698,7 @@ for (const [what, modified, time] of [
     const at = await rig(t, ['spc-reports'], server);
     await at.until(async () => (await stateOf(at, 'spc-reports'))?.last_success_at !== null);
     const rows = await reportsOf(at);
-    t.deepEqual(
-      rows.map((row) => row.time),
-      [Date.parse(time)],
-    );
+    t.deepEqual(pluck(rows, 'time'), [Date.parse(time)]);
   });
 
 test('the list of a day that lies under both of its names is one list', async (t) => {
@@ -736,10 +710,7 @@ test('the list of a day that lies under both of its names is one list', async (t
   await at.until(async () => (await stateOf(at, 'spc-reports'))?.last_success_at !== null);
   const rows = await reportsOf(at);
   // The file under its own date is the later one.
-  t.deepEqual(
-    rows.map(({ size_mm }) => size_mm),
-    [50.8],
-  );
+  t.deepEqual(pluck(rows, 'size_mm'), [50.8]);
 });
 
 test('local storm reports are asked for a day back', async (t) => {

@@ -76,6 +76,7 @@ import { hourRows } from '../support/data/hour-rows.ts';
 import { firstTable, readDocument, sectionOf } from '../support/data/markdown.ts';
 import { modelFile } from '../support/data/model-file.ts';
 import { realDay } from '../support/data/published-days.ts';
+import { pluck } from '../support/data/rows.ts';
 import { sharedTest } from '../support/data/shared-data.ts';
 import { EVENING_MS } from '../support/data/small-evening.ts';
 
@@ -139,10 +140,7 @@ test('two expected days are a probability of 0.865 for at least one', (t) => {
 });
 
 test('the score ranks cells by their year, and months among all months of all cells', (t) => {
-  t.deepEqual(
-    ROWS.map(({ annual_score }) => annual_score),
-    [50, 17, 83],
-  );
+  t.deepEqual(pluck(ROWS, 'annual_score'), [50, 17, 83]);
   for (const { annual_score, risk_tier } of ROWS) t.is(risk_tier, riskTier(annual_score));
   t.is(ROWS[2].score_05, Math.max(...ROWS.flatMap((row) => [row.score_01, row.score_05, row.score_06])));
   t.true(ROWS[2].score_05 > 95 && ROWS[1].score_01 < 5);
@@ -1301,20 +1299,14 @@ test('hours are bounded by a day of SPC or of the climatology alone, and by none
 test('an hour that is not known stays so, and hours outside the seven days are left alone', (t) => {
   const rows = [modelRow(0, null), modelRow(-3, 0.12345), modelRow(24 * 7, 0.5)];
   const likely = layer({ label: '0.60', probability_pct: 60 });
-  t.deepEqual(
-    publishedAt(rows, { spc: [likely] }).map(({ hail_probability }) => hail_probability),
-    [0.123, null, 0.5],
-  );
+  t.deepEqual(pluck(publishedAt(rows, { spc: [likely] }), 'hail_probability'), [0.123, null, 0.5]);
 });
 
 test('a cell has seven days with their components, the first with its hours', (t) => {
   const rows = rowsAt('9y6e', DAY_OF_HOURS, { spc: [layer({})], climatology: CLIMATOLOGY });
+  t.deepEqual(pluck(rows, 'day'), [1, 2, 3, 4, 5, 6, 7]);
   t.deepEqual(
-    rows.map((row) => row.day),
-    [1, 2, 3, 4, 5, 6, 7],
-  );
-  t.deepEqual(
-    rows.map((row) => row.forecast_date),
+    pluck(rows, 'forecast_date'),
     ['01', '02', '03', '04', '05', '06', '07'].map((d) => `2026-05-${d}`),
   );
   const [first, second] = rows;
@@ -1353,10 +1345,7 @@ test('a row tells who made what it is blended from, and nobody else', (t) => {
 
 test('without any source there are no rows, and a day that only the model would speak for has none either', (t) => {
   t.deepEqual(rowsAt('9y6e', []), []);
-  t.deepEqual(
-    rowsAt('9y6e', DAY_OF_HOURS).map((row) => row.day),
-    [1],
-  );
+  t.deepEqual(pluck(rowsAt('9y6e', DAY_OF_HOURS), 'day'), [1]);
 });
 
 test('where convective outlooks are not made for, their silence says nothing', (t) => {

@@ -30,7 +30,7 @@ import { type OpenArchive, openArchive, properties } from '../support/data/archi
 import { composite, draw, drawTenths } from '../support/data/draw.ts';
 import { pixelsOf, REAL_DAY, REAL_SCAN, realField } from '../support/data/pixels.ts';
 import { isValidMultiPolygon } from '../support/data/rings.ts';
-import { cell, DAY, DAY_MS, dayMaxRow, trackPoint } from '../support/data/rows.ts';
+import { cell, DAY, DAY_MS, dayMaxRow, pluck, trackPoint } from '../support/data/rows.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 
 /** A scan so many minutes into the day; sizes in tenths of a millimetre, confidence 0.01 per mm. */
@@ -138,15 +138,8 @@ test('rows come in squares of half a degree, then by row and column', (t) => {
     [49, 0],
   ] as const;
   const maximum = maximumOf(filling(...places.map(([row, col]) => ({ row, col, mm: 10, time: DAY_MS }))));
-  t.deepEqual(
-    dayMaxRows(maximum, DAY).map(({ row, col }) => [row, col]),
-    [
-      [0, 49],
-      [49, 0],
-      [49, 50],
-      [50, 0],
-    ],
-  );
+  t.deepEqual(pluck(dayMaxRows(maximum, DAY), 'row'), [0, 49, 49, 50]);
+  t.deepEqual(pluck(dayMaxRows(maximum, DAY), 'col'), [49, 0, 50, 0]);
 });
 
 /** A scan so many minutes into the day. */
@@ -193,10 +186,7 @@ test('values pass in time order and the time is that of passing', (t) => {
     pixels.map(({ time }) => (time - DAY_MS) / 60_000),
     [1, 2, 3, 4, 5, 6, 7],
   );
-  t.deepEqual(
-    pixels.map(({ mm }) => mm),
-    [37.5, 35, 32.5, 30, 27.5, 25, 22.5],
-  );
+  t.deepEqual(pluck(pixels, 'mm'), [37.5, 35, 32.5, 30, 27.5, 25, 22.5]);
 });
 
 test('scans four minutes apart or closer are not filled', (t) => {
@@ -206,10 +196,7 @@ test('scans four minutes apart or closer are not filled', (t) => {
 
 test('an echo that grew on the way is filled from nothing', (t) => {
   const pixels = advectBetween(echo(0, '. . .'), echo(8, AFTER), EASTWARD);
-  t.deepEqual(
-    pixels.map(({ mm }) => mm),
-    [5, 7.5, 10, 12.5, 15, 17.5],
-  );
+  t.deepEqual(pluck(pixels, 'mm'), [5, 7.5, 10, 12.5, 15, 17.5]);
 });
 
 test('each echo moves with the storm nearest to it', (t) => {
@@ -385,10 +372,7 @@ test('a scan without hail gives an archive that names its layers and holds nothi
   t.deepEqual(archive.coords, [{ z: 0, x: 0, y: 0 }]);
   t.deepEqual((await archive.tile(0, 0, 0))?.layers, {});
   const layers = archive.metadata.vector_layers as { id: string }[];
-  t.deepEqual(
-    layers.map(({ id }) => id),
-    ['hail', 'motion', 'storms'],
-  );
+  t.deepEqual(pluck(layers, 'id'), ['hail', 'motion', 'storms']);
 });
 
 test('metadata name the time, the source and every attribute', async (t) => {
@@ -499,10 +483,7 @@ test('a date without hail gives an archive that names its layers and holds nothi
   const archive = await openArchive(drawDailyTiles({ ...DAILY_CONTENT, swaths: [], tracks: [], data_time: null }));
   t.deepEqual(archive.coords, [{ z: 0, x: 0, y: 0 }]);
   t.regex(archive.metadata.description as string, /2026-05-01, no scans/);
-  t.deepEqual(
-    (archive.metadata.vector_layers as { id: string }[]).map(({ id }) => id),
-    ['swaths', 'tracks', 'peaks'],
-  );
+  t.deepEqual(pluck(archive.metadata.vector_layers as { id: string }[], 'id'), ['swaths', 'tracks', 'peaks']);
 });
 
 test('the same rows give the same bytes', (t) =>
@@ -763,10 +744,7 @@ test('below 10 mm there is no detection: no times, no counts, no confidence', (t
 test('a pixel that was seen and filled is one pixel of the tier', (t) => {
   const rows = [dayMaxRow({ max_mm: 20 }), dayMaxRow({ max_mm: 30, interpolated: true })];
   const tiers = drawTiers(rows, DAY, NO_COUNTS);
-  t.deepEqual(
-    tiers.map(({ pixels }) => pixels),
-    [1, 1],
-  );
+  t.deepEqual(pluck(tiers, 'pixels'), [1, 1]);
 });
 
 test('a filled pixel counts no scan and has no detection times', (t) => {
@@ -781,10 +759,7 @@ test('without a storm seen in both scans nothing is filled', (t) => {
 
 test('an echo that dies on the way fades out below 5 mm', (t) => {
   const pixels = advectBetween(echo(0, BEFORE), echo(8, '. . .'), EASTWARD);
-  t.deepEqual(
-    pixels.map(({ mm }) => mm),
-    [35, 30, 25, 20, 15, 10, 5],
-  );
+  t.deepEqual(pluck(pixels, 'mm'), [35, 30, 25, 20, 15, 10, 5]);
 });
 
 test('a day below 19 mm has no tiers', (t) =>
@@ -793,8 +768,5 @@ test('a day below 19 mm has no tiers', (t) =>
 test('detections of a tier are the count given for its bound', (t) => {
   const counts = new Map(SIZE_BANDS.map((band, i) => [band.threshold_mm as number, 100 - i]));
   const tiers = drawTiers([dayMaxRow({ max_mm: 30 })], DAY, counts);
-  t.deepEqual(
-    tiers.map(({ n_detections }) => n_detections),
-    [100, 99],
-  );
+  t.deepEqual(pluck(tiers, 'n_detections'), [100, 99]);
 });

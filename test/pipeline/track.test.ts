@@ -54,7 +54,9 @@ import {
   SCANS,
   START,
 } from '../support/data/parting.ts';
+import { pluck } from '../support/data/rows.ts';
 import { square, trackCells } from '../support/data/track-cells.ts';
+import stored from './track/assignment-totals.json' with { type: 'json' };
 
 /** Cells of a picture: one per connected group of digits, a pixel about a kilometre. */
 function picture(drawing: string): TrackCell[] {
@@ -231,10 +233,8 @@ test('two storms that run into each other leave one, and the other says into whi
   t.is(trackIds(steps).size, 2);
   t.is(statesOf(steps, large).at(-1), 'tracked');
   const merged = points(steps).filter((point) => point.state === 'merged');
-  t.deepEqual(
-    merged.map(({ track_id, merged_into }) => [track_id, merged_into]),
-    [[small, large]],
-  );
+  t.deepEqual(pluck(merged, 'track_id'), [small]);
+  t.deepEqual(pluck(merged, 'merged_into'), [large]);
   t.is(statesOf(steps, small).at(-1), 'merged');
 });
 
@@ -324,13 +324,8 @@ test('two storms that touch for some scans stay two tracks, and share the cell m
   t.is(trackIds(steps).size, 2);
   t.deepEqual(steps[5]?.trackOfCell, [west, east]);
   for (const step of steps.slice(2, 5)) {
-    t.deepEqual(
-      step.points.map(({ state, cell_index }) => [state, cell_index]),
-      [
-        ['tracked', 0],
-        ['tracked', 0],
-      ],
-    );
+    t.deepEqual(pluck(step.points, 'state'), ['tracked', 'tracked']);
+    t.deepEqual(pluck(step.points, 'cell_index'), [0, 0]);
     t.deepEqual(step.trackOfCell, [east]); // larger area x size, though the smaller part
     t.is(step.points.find((point) => point.track_id === east)?.estimated_size_mm, 90);
     t.is(step.points.find((point) => point.track_id === west)?.estimated_size_mm, 40);
@@ -402,14 +397,14 @@ test('a new storm beside a mature one starts with its motion', (t) => {
 test('growth and trend follow the largest size; peaks stay', (t) => {
   const sizes = [20, 24, 28, 32, 36, 40, 30];
   const steps = follow(...sizes.map((mm) => discs({ row: 20, col: 20, mm })));
-  t.deepEqual(
-    points(steps).map((point) => point.size_growth_rate_mm_per_min),
-    [null, null, null, 2, 2, 2, 2],
-  );
-  t.deepEqual(
-    points(steps).map((point) => point.trend),
-    ['steady', 'steady', 'steady', 'steady', ...Array<string>(3).fill('rapidly_intensifying')],
-  );
+  t.deepEqual(pluck(points(steps), 'size_growth_rate_mm_per_min'), [null, null, null, 2, 2, 2, 2]);
+  t.deepEqual(pluck(points(steps), 'trend'), [
+    'steady',
+    'steady',
+    'steady',
+    'steady',
+    ...Array<string>(3).fill('rapidly_intensifying'),
+  ]);
   t.is(points(steps).at(-1)?.estimated_size_mm, 30);
   t.is(points(steps).at(-1)?.peak_estimated_size_mm, 40);
 });
@@ -567,27 +562,22 @@ function noise(seed: number): () => number {
   };
 }
 
-for (const slope of [-2, -0.3, 0, 0.25, 1.5])
-  test(`a ramp of ${slope} mm/min has that growth rate`, (t) => {
-    const growth = growthRate(every2Minutes([0, 1, 2, 3, 4, 5].map((i) => 30 + slope * 2 * i)));
-    t.true(Math.abs((growth as number) - slope) < 1e-12);
+const ramp = (slope: number) => [0, 1, 2, 3, 4, 5].map((i) => 30 + slope * 2 * i);
+
+for (const [what, sizes, rate] of [
+  ...[-2, -0.3, 0, 0.25, 1.5].map((slope) => [`a ramp of ${slope} mm/min`, ramp(slope), slope] as const),
+  ['a ramp of 0.5 mm/min with one wild scan', [20, 21, 22, 80, 24, 25], 0.5],
+  ['four scans', [10, 20, 30, 40], 5],
+] as const)
+  test(`${what} give a growth rate of ${rate} mm/min`, (t) => {
+    t.true(Math.abs((growthRate(every2Minutes(sizes)) as number) - rate) < 1e-12);
   });
 
-test('one wild scan does not turn the growth rate', (t) => {
-  t.is(growthRate(every2Minutes([20, 21, 22, 80, 24, 25])), 0.5);
-});
-
-test('there is no growth rate before four scans', (t) => {
-  t.is(growthRate(every2Minutes([10, 20, 30])), null);
-  t.is(growthRate(every2Minutes([10, 20, 30, 40])), 5);
-});
+test('there is no growth rate before four scans', (t) => t.is(growthRate(every2Minutes([10, 20, 30])), null));
 
 test('growth looks back ten minutes, the tenth included', (t) => {
   const sizes = every2Minutes([1, 2, 3, 4, 5, 6, 7]);
-  t.deepEqual(
-    recentSizes(sizes, TREND_START + 12 * MS_PER_MIN).map((size) => size.size_mm),
-    [2, 3, 4, 5, 6, 7],
-  );
+  t.deepEqual(pluck(recentSizes(sizes, TREND_START + 12 * MS_PER_MIN), 'size_mm'), [2, 3, 4, 5, 6, 7]);
 });
 
 for (const [growth, size_mm, word] of [
@@ -898,8 +888,6 @@ test('two hours of simulated supercells: hardly an id switch, and velocities tha
     `${switches} switches in ${appearances} appearances, median velocity error ${median(errors_kmh).toFixed(1)} km/h`,
   );
 });
-
-import stored from './track/assignment-totals.json' with { type: 'json' };
 
 const HERE = { lat: 40, lon: -97 };
 
@@ -1275,24 +1263,19 @@ function shareOf(found: number, around: readonly number[] = []): number {
   return motionShare(judge(found), around.map(judge));
 }
 
-test('all of a motion is published while it forecasts the storm at least as well as no motion', (t) => {
-  t.is(shareOf(3512), 1); // 10 km are 12 columns
-  t.is(shareOf(3506), 1); // half way between: both overlap by four columns
-});
-
-test('a storm that stayed in place is published without motion, one that crept with a part of it', (t) => {
-  t.is(shareOf(3500), 0);
-  t.is(shareOf(3503), 0.5);
-});
+for (const [title, found, around, share] of [
+  ['all of a motion is published while it forecasts the storm better than no motion', 3512, [], 1], // 10 km are 12 columns
+  ['all of a motion is published while both overlap with the storm alike', 3506, [], 1],
+  ['a storm that stayed in place is published without motion', 3500, [], 0],
+  ['a storm that crept is published with a part of its motion', 3503, [], 0.5],
+  ['a storm that is found nowhere near is no reason to shrink its motion', 3600, [], 1],
+  ['the storms around speak for a storm without a past', 3600, [3500, 3500], 0],
+  ['the storms around hardly speak against a storm that has its own past', 3512, [3500, 3500], 1],
+] as const)
+  test(title, (t) => t.is(shareOf(found, around), share));
 
 test('nothing known is no reason to shrink a motion', (t) => {
   t.is(motionShare(hindcast([], START, new Map()), []), 1);
-  t.is(shareOf(3600), 1);
-});
-
-test('the storms around speak for a storm without a past, and hardly against one that has its own', (t) => {
-  t.is(shareOf(3600, [3500, 3500]), 0);
-  t.is(shareOf(3512, [3500, 3500]), 1);
 });
 
 test('a trail keeps half an hour, with four minutes between its steps', (t) => {

@@ -32,6 +32,7 @@ import { cipherUnder, isEncrypted, masterKeyPath, openCipher } from '../../api/r
 import { openDatabase } from '../../api/records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../../api/records/errors.ts';
 import { newId, PATH_ID } from '../../schemas/ids.ts';
+import { pluck } from '../support/data/rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { everySuite } from '../support/store/suites/every.ts';
 import { killSuite } from '../support/store/suites/kill.ts';
@@ -246,15 +247,9 @@ test('of transactions that share a commit one that throws is rolled back alone',
       return name;
     });
   const outcomes = await Promise.allSettled(['first', 'second', 'third'].map(insert));
-  t.deepEqual(
-    outcomes.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'fulfilled'],
-  );
+  t.deepEqual(pluck(outcomes, 'status'), ['fulfilled', 'rejected', 'fulfilled']);
   const rows = await records.reader.selectFrom('probes').select('name').orderBy('name').execute();
-  t.deepEqual(
-    rows.map(({ name }) => name),
-    ['first', 'third'],
-  );
+  t.deepEqual(pluck(rows, 'name'), ['first', 'third']);
 });
 
 test('a full disk refuses charges, counts nothing, and works again without a restart', async (t) => {

@@ -39,7 +39,7 @@ import { openArchive } from '../support/data/archive.ts';
 import { logicalContent, sameContent } from '../support/data/content.ts';
 import { drawTenths } from '../support/data/draw.ts';
 import { drawPixels } from '../support/data/pixels.ts';
-import { DAY, DAY_MS, dayMaxRow, frameRow } from '../support/data/rows.ts';
+import { DAY, DAY_MS, dayMaxRow, frameRow, pluck } from '../support/data/rows.ts';
 import { aroundMidnight, midnight } from '../support/data/small-world.ts';
 import { headsOf } from '../support/data/table-reading.ts';
 import {
@@ -438,7 +438,7 @@ test('hyparquet reads every table file: the rows of the manifest, the columns of
     const metadata = await parquetMetadataAsync(file);
     t.is(Number(metadata.num_rows), rows, path);
     t.deepEqual(
-      metadata.schema.slice(1).map((field) => field.name),
+      pluck(metadata.schema.slice(1), 'name'),
       columns(table).map((column) => column.name),
     );
     const notes = new Map(metadata.key_value_metadata?.map(({ key, value }) => [key, value]));
@@ -475,10 +475,7 @@ test('DuckDB reads in a file that travelled alone what it holds, in which units,
   const notes = await engine.rows<{ key: string; value: string }>(
     `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${alone}') ORDER BY key`,
   );
-  t.deepEqual(
-    notes.map(({ key }) => key),
-    ['columns', 'hail_table', 'schema_version', 'source'],
-  );
+  t.deepEqual(pluck(notes, 'key'), ['columns', 'hail_table', 'schema_version', 'source']);
   t.is(notes[3]?.value, 'simulated');
   t.like(JSON.parse(notes[0]?.value ?? ''), {
     estimated_size_mm: {
@@ -821,7 +818,10 @@ async function holdsOnly(t: ExecutionContext, root: string, dates: readonly stri
   t.deepEqual((await verifyRoot(engine, root, null, () => {})).faults, []);
   const heads = (await headsOf(root)).filter(({ partition }) => /^\d{4}-\d\d-\d\d$/.test(partition));
   t.deepEqual(
-    heads.filter(({ scans }) => scans.count > 0).map(({ partition }) => partition),
+    pluck(
+      heads.filter(({ scans }) => scans.count > 0),
+      'partition',
+    ),
     dates,
   );
   const named = (await filesBelow(join(root, 'tables'))).flatMap((path) => /date=([^/]+)/.exec(path)?.[1] ?? []);

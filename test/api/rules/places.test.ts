@@ -36,9 +36,11 @@ import {
   combRing,
   corridorRing,
   isValidMultiPolygon,
+  ringOf,
   simpleRing,
   starRing,
 } from '../../support/data/rings.ts';
+import { pluck } from '../../support/data/rows.ts';
 import { askShapely } from '../../support/data/shapely.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
@@ -98,13 +100,7 @@ test('the distance to an edge is the geodesic: a metre more or less at 200 km de
   t.false(isWithin(polygons, south, km - 0.001));
 });
 
-const GEOMETRY_SQUARE: Ring = [
-  [-97, 35],
-  [-96, 35],
-  [-96, 36],
-  [-97, 36],
-  [-97, 35],
-];
+const GEOMETRY_SQUARE: Ring = ringOf('-97 35, -96 35, -96 36, -97 36, -97 35');
 const SQ_M_PER_SQ_MI = 1609.344 ** 2;
 
 function polygon(...coordinates: unknown[]) {
@@ -123,21 +119,22 @@ function cornersOf(ring: Ring | null): string[] {
 
 const TOO_MANY = starRing([-97, 37], Array(SUBMITTED_POSITIONS_MAX).fill(1));
 
+const MULTI = { type: 'MultiPolygon', coordinates: [[GEOMETRY_SQUARE]] };
+const SWAPPED = GEOMETRY_SQUARE.map(([lon, lat]) => [lat, lon]);
+const NO_POSITION = 'is no position, expected [longitude, latitude]';
+const and = (position: readonly unknown[]) => polygon([...GEOMETRY_SQUARE, position]);
+
 for (const [what, geometry, text] of [
   ['a text', 'POLYGON((0 0))', ' is no object, expected a GeoJSON Polygon'],
   ['a list', [GEOMETRY_SQUARE], ' is no object, expected a GeoJSON Polygon'],
-  [
-    'a MultiPolygon',
-    { type: 'MultiPolygon', coordinates: [[GEOMETRY_SQUARE]] },
-    "/type is 'MultiPolygon', expected Polygon",
-  ],
+  ['a MultiPolygon', MULTI, "/type is 'MultiPolygon', expected Polygon"],
   ['a Feature', { type: 'Feature', geometry: polygon(GEOMETRY_SQUARE) }, "/type is 'Feature', expected Polygon"],
   ['an object without a type', { coordinates: [GEOMETRY_SQUARE] }, '/type is missing, expected Polygon'],
   ['coordinates that are no list', { type: 'Polygon' }, '/coordinates is no list, expected a list with one ring'],
   ['no ring', polygon(), '/coordinates has no ring, expected the outer ring'],
   [
     'a hole',
-    polygon(GEOMETRY_SQUARE, GEOMETRY_SQUARE),
+    polygon(GEOMETRY_SQUARE, SWAPPED),
     '/coordinates has 2 rings, expected the outer ring only, without holes',
   ],
   [
@@ -146,36 +143,20 @@ for (const [what, geometry, text] of [
     '/coordinates/0 has 3 positions, expected 4 or more, the last like the first',
   ],
   ['one position too many', polygon(TOO_MANY), '/coordinates/0 has 20001 positions, expected at most 20000'],
-  [
-    'a text for a number',
-    polygon(['-97 35', ...GEOMETRY_SQUARE]),
-    '/coordinates/0/0 is no position, expected [longitude, latitude]',
-  ],
-  [
-    'four numbers',
-    polygon([...GEOMETRY_SQUARE, [-97, 35, 0, 0]]),
-    '/coordinates/0/5 is no position, expected [longitude, latitude]',
-  ],
-  [
-    'a number that is none',
-    polygon([...GEOMETRY_SQUARE, [Number.NaN, 35]]),
-    '/coordinates/0/5 is no position, expected [longitude, latitude]',
-  ],
+  ['a text for a number', polygon(['-97 35', ...GEOMETRY_SQUARE]), `/coordinates/0/0 ${NO_POSITION}`],
+  ['four numbers', and([-97, 35, 0, 0]), `/coordinates/0/5 ${NO_POSITION}`],
+  ['a number that is none', and([Number.NaN, 35]), `/coordinates/0/5 ${NO_POSITION}`],
   [
     'a vertex in the eastern hemisphere',
-    polygon([...GEOMETRY_SQUARE, [97, 35]]),
+    and([97, 35]),
     '/coordinates/0/5 lon is 97, expected -125 to -66, longitudes west of Greenwich are negative',
   ],
   [
     'latitude before longitude',
-    polygon(GEOMETRY_SQUARE.map(([lon, lat]) => [lat, lon])),
+    polygon(SWAPPED),
     '/coordinates/0/0 lat is -97, expected 24 to 50, lat and lon look swapped',
   ],
-  [
-    'a vertex in Canada',
-    polygon([...GEOMETRY_SQUARE, [-97, 50.000001]]),
-    '/coordinates/0/5 lat is 50.000001, expected 24 to 50',
-  ],
+  ['a vertex in Canada', and([-97, 50.000001]), '/coordinates/0/5 lat is 50.000001, expected 24 to 50'],
 ] as const)
   test(`refuses ${what}`, (t) => {
     t.throws(() => submittedRing(geometry), { message: `/geometry${text.replace(' ', ': ')}` });
@@ -184,60 +165,26 @@ for (const [what, geometry, text] of [
 for (const [what, ring, reason] of [
   [
     'a ring that is not closed',
-    [...GEOMETRY_SQUARE.slice(0, 4), [-97, 35.00001]],
+    '-97 35, -96 35, -96 36, -97 36, -97 35.00001',
     'is not closed: begins at -97 35 and ends at -97 35.00001',
   ],
-  [
-    'a bow-tie',
-    [GEOMETRY_SQUARE[0], GEOMETRY_SQUARE[1], GEOMETRY_SQUARE[3], GEOMETRY_SQUARE[2], GEOMETRY_SQUARE[0]],
-    'crosses or touches itself near -97 36',
-  ],
-  [
-    'a ring there and back',
-    [GEOMETRY_SQUARE[0], GEOMETRY_SQUARE[1], GEOMETRY_SQUARE[0], GEOMETRY_SQUARE[1], GEOMETRY_SQUARE[0]],
-    'has no area, all its positions lie on a line',
-  ],
-  [
-    'positions on a line',
-    [
-      [-97, 35],
-      [-96, 35],
-      [-95, 35],
-      [-97, 35],
-    ],
-    'has no area, all its positions lie on a line',
-  ],
-  [
-    'one position four times',
-    [GEOMETRY_SQUARE[0], GEOMETRY_SQUARE[0], GEOMETRY_SQUARE[0], GEOMETRY_SQUARE[0]],
-    'has 1 different positions, expected 3 or more',
-  ],
+  ['a bow-tie', '-97 35, -96 35, -97 36, -96 36, -97 35', 'crosses or touches itself near -97 36'],
+  ['a ring there and back', '-97 35, -96 35, -97 35, -96 35, -97 35', 'has no area, all its positions lie on a line'],
+  ['positions on a line', '-97 35, -96 35, -95 35, -97 35', 'has no area, all its positions lie on a line'],
+  ['one position four times', '-97 35, -97 35, -97 35, -97 35', 'has 1 different positions, expected 3 or more'],
   [
     'positions nearer than 0.1 m',
-    [
-      [-97, 35],
-      [-97.0000001, 35],
-      [-97, 35.0000001],
-      [-97, 35],
-    ],
+    '-97 35, -97.0000001 35, -97 35.0000001, -97 35',
     'has 1 different positions, expected 3 or more',
   ],
-  ['a ring with a spike', [...GEOMETRY_SQUARE.slice(0, 4), [-97, 37], [-97, 35]], 'goes back on itself at -97 37'],
+  ['a ring with a spike', '-97 35, -96 35, -96 36, -97 36, -97 37, -97 35', 'goes back on itself at -97 37'],
   [
     'a ring that meets itself in a vertex',
-    [
-      [-97, 35],
-      [-96, 36],
-      [-95, 35],
-      [-95, 37],
-      [-96, 36],
-      [-97, 37],
-      [-97, 35],
-    ],
+    '-97 35, -96 36, -95 35, -95 37, -96 36, -97 37, -97 35',
     'passes -96 36 twice',
   ],
-] as readonly (readonly [string, Ring, string])[])
-  test(`refuses ${what}`, (t) => t.is(polygonShape(ring) as string, reason));
+] as const)
+  test(`refuses ${what}`, (t) => t.is(polygonShape(ringOf(ring)) as string, reason));
 
 test('the edges of CONUS belong to it, and elevations are left out', (t) => {
   const corners = [
@@ -279,12 +226,7 @@ test('a ring of 499 positions is answered whole, one of 500 with one vertex less
 });
 
 test('the centre of gravity is what the four letters stand for, wherever the ring begins', (t) => {
-  const pennant: Ring = [
-    [-100, 35],
-    [-90, 35.5],
-    [-100, 36],
-    [-100, 35],
-  ];
+  const pennant = ringOf('-100 35, -90 35.5, -100 36, -100 35');
   t.is(shapeOf(pennant).centroid_geohash4, '9y73');
   t.is(shapeOf([...pennant.slice(1), [-90, 35.5]]).centroid_geohash4, '9y73');
 });
@@ -392,12 +334,7 @@ test('a ring passes through a square that an edge enters, with a vertex in it or
   t.false(tree.passesThrough({ lat: 35.5, lon: -97.005 }, 0.005), 'the ring runs along its rim');
   t.false(tree.passesThrough({ lat: 34.995, lon: -97.005 }, 0.005), 'a corner touches a corner');
   t.false(tree.passesThrough({ lat: 35.5, lon: -96.5 }, 0.4), 'the ring is around it');
-  const slope = ringTree([
-    [-97, 35],
-    [-96, 36],
-    [-96, 36.5],
-    [-97, 35],
-  ]);
+  const slope = ringTree(ringOf('-97 35, -96 36, -96 36.5, -97 35'));
   t.true(slope.passesThrough({ lat: 35.495, lon: -96.496 }, 0.005));
   t.false(slope.passesThrough({ lat: 35.495, lon: -96.485 }, 0.005), 'in the box of the edge, beside it');
 });
@@ -412,18 +349,8 @@ test('without a box or a state the region is CONUS', (t) => {
 });
 
 test('a pixel belongs to a box when its centre lies in it, edges included', (t) => {
-  t.deepEqual(box(-100, 39.98, -99.98, 40).window, {
-    row0: 1500,
-    col0: 3000,
-    rows: 2,
-    cols: 2,
-  });
-  t.deepEqual(box(-99.995, 39.995, -99.985, 40).window, {
-    row0: 1500,
-    col0: 3000,
-    rows: 1,
-    cols: 2,
-  });
+  t.deepEqual(box(-100, 39.98, -99.98, 40).window, { row0: 1500, col0: 3000, rows: 2, cols: 2 });
+  t.deepEqual(box(-99.995, 39.995, -99.985, 40).window, { row0: 1500, col0: 3000, rows: 1, cols: 2 });
   t.is(box(-99.994, 39.981, -99.986, 40).window, null, 'no centre between');
 });
 
@@ -432,12 +359,7 @@ test('edges that no binary fraction holds exactly still hit the centres they nam
     const lat = (24_005 + 10 * k) / 1000;
     const lon = (-124_995 + 10 * k) / 1000;
     const { window } = box(lon, lat, lon + 1e-9, lat + 1e-9);
-    t.deepEqual(window, {
-      row0: latRow(lat),
-      col0: lonCol(lon),
-      rows: 1,
-      cols: 1,
-    });
+    t.deepEqual(window, { row0: latRow(lat), col0: lonCol(lon), rows: 1, cols: 1 });
   }
 });
 
@@ -548,12 +470,14 @@ test('reads cells verbatim, spaces and formulas included', (t) => {
   ]);
 });
 
-test('takes LF, CRLF and CR, mixed, with or without one at the end', (t) => {
-  for (const text of ['a,b\r\nc,d\n', 'a,b\nc,d', 'a,b\r\nc,d\r\n', 'a,b\rc,d\r', 'a,b\r\rc,d'])
+test('takes LF, CRLF and CR, mixed, with or without one at the end; empty lines are no rows', (t) => {
+  const ends = ['a,b\r\nc,d\n', 'a,b\nc,d', 'a,b\r\nc,d\r\n', 'a,b\rc,d\r', 'a,b\r\rc,d', '\n\na,b\n\r\n\nc,d\n\n'];
+  for (const text of ends)
     t.deepEqual(read(text), [
       ['a', 'b'],
       ['c', 'd'],
     ]);
+  for (const text of ['', '\uFEFF']) t.deepEqual(read(text), []);
 });
 
 test('a byte order mark at the start is no part of the first cell', (t) => {
@@ -561,15 +485,6 @@ test('a byte order mark at the start is no part of the first cell', (t) => {
     ['name', 'lat'],
     ['\uFEFFx', '1'],
   ]);
-});
-
-test('empty lines are no rows', (t) => {
-  t.deepEqual(read('\n\na,b\n\r\n\nc,d\n\n'), [
-    ['a', 'b'],
-    ['c', 'd'],
-  ]);
-  t.deepEqual(read(''), []);
-  t.deepEqual(read('\uFEFF'), []);
 });
 
 for (const [what, line, fault] of [
@@ -652,21 +567,24 @@ async function checked(row: unknown) {
 
 const checkedCsv = (data: string) => checkUpload({ format: 'csv', data });
 
-test('a row needs a name and coordinates, no more', async (t) => {
-  t.deepEqual(await checked(GOOD), { row_index: 0, id: null, ...GOOD, address: null, tags: null });
-});
-
-test('null in a JSON row means absent', async (t) => {
-  t.deepEqual(await checked({ ...GOOD, id: null, address: null, tags: null }), await checked(GOOD));
-});
-
-test('an empty address and an empty list of tags are given, not absent', async (t) => {
-  t.like(await checked({ ...GOOD, address: '', tags: [] }), { address: '', tags: [] });
-});
-
-test('fields that the service sets, and those that begin with _, are ignored', async (t) => {
-  t.deepEqual(await checked({ ...GOOD, _owner: 'x', created_at: 'x', updated_at: 'y' }), await checked(GOOD));
-});
+for (const [title, more, found] of [
+  ['a row needs a name and coordinates, no more', {}, {}],
+  ['null in a JSON row means absent', { id: null, address: null, tags: null }, {}],
+  [
+    'an empty address and an empty list of tags are given, not absent',
+    { address: '', tags: [] },
+    { address: '', tags: [] },
+  ],
+  [
+    'fields that the service sets, and those that begin with _, are ignored',
+    { _owner: 'x', created_at: 'x', updated_at: 'y' },
+    {},
+  ],
+] as const)
+  test(title, async (t) => {
+    const plain = { row_index: 0, id: null, ...GOOD, address: null, tags: null };
+    t.deepEqual(await checked({ ...GOOD, ...more }), { ...plain, ...found });
+  });
 
 for (const [row, reason] of [
   [17, 'malformed_row: the row is 17, expected an object'],
@@ -825,10 +743,7 @@ test('pixels on the other side of the lattice are never near', async (t) => {
 test('locations without hail are left out, the others keep their order', async (t) => {
   const pixels = hail('2 . . . . . . . . 3');
   const locations = [9, 5, 0, 4].map((col, index) => ({ id: `loc_${index}`, name: 'Depot', ...middle(0, col) }));
-  t.deepEqual(
-    (await findImpacts(locations, pixels)).map(({ location }) => location.id),
-    ['loc_0', 'loc_2'],
-  );
+  t.deepEqual(pluck(pluck(await findImpacts(locations, pixels), 'location'), 'id'), ['loc_0', 'loc_2']);
   t.deepEqual(await findImpacts(locations, new Map()), []);
 });
 

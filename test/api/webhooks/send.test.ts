@@ -26,6 +26,7 @@ import { boxRing, type Position } from '../../../schemas/geo/position.ts';
 import type { Ring } from '../../../schemas/geo/rings.ts';
 import { EarlierEventBody } from '../../../schemas/webhook-events.ts';
 import { departuresOfEvent } from '../../support/data/described-events.ts';
+import { pluck } from '../../support/data/rows.ts';
 import { raise } from '../../support/service/alerts.ts';
 import { startReceiver } from '../../support/service/receiver.ts';
 import { SERVICE_NOW_MS, startService } from '../../support/service/service.ts';
@@ -340,10 +341,7 @@ testGiveUp(
 
     const told = t.context.receivers.received.filter(({ body }) => body.event === 'webhook.disabled');
     for (const { text } of told) t.deepEqual(departuresOfEvent('current', text), []);
-    t.deepEqual(
-      told.map(({ url }) => url),
-      ['https://other.example.com'],
-    );
+    t.deepEqual(pluck(told, 'url'), ['https://other.example.com']);
     t.like(told[0]?.body.data, {
       webhook_id: broken.webhook_id,
       url: 'https://broken.example.com/in',
@@ -583,7 +581,7 @@ test('what the server does not take is queued again as the same mail, later each
   const before_ms = Date.now();
   for (const failed of [0, 1, 20]) await sendMail({ payload: { ...MAIL, failed } }, mailer, services);
   t.deepEqual(
-    added.map(({ payload }) => payload),
+    pluck(added, 'payload'),
     [1, 2, 21].map((failed) => ({ ...MAIL, failed })),
   );
   const waits_min = added.map(({ due_ms = 0 }) => Math.floor((due_ms - before_ms) / 60_000));

@@ -34,6 +34,7 @@ import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/radar.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import { PROJECT, readDocument } from '../../support/data/markdown.ts';
+import { pluck } from '../../support/data/rows.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** What the cells of a scan were found by, as `processScan` hands it to `findDetections`. */
@@ -92,13 +93,8 @@ test('two storms in contact are two cells, numbered by first pixel', (t) => {
     1 1 1 1 1 1 1 1 1 1 1 1 1`),
     ),
   );
-  t.deepEqual(
-    cells.map(({ cell_index, estimated_size_mm }) => [cell_index, estimated_size_mm]),
-    [
-      [0, 40],
-      [1, 50],
-    ],
-  );
+  t.deepEqual(pluck(cells, 'cell_index'), [0, 1]);
+  t.deepEqual(pluck(cells, 'estimated_size_mm'), [40, 50]);
 });
 
 test('a size above 150 mm is stored as 150 and flagged, above 110 mm only flagged', (t) => {
@@ -380,10 +376,7 @@ test('pixels below the cell threshold that touch a pixel count in its mean', (t)
   const labels = labelComponents(field, 50, 8);
   const pixels = Uint32Array.from([...labels.label.keys()].filter((n) => labels.label[n] >= 0));
   t.is(pixels.length, 28);
-  t.deepEqual(
-    splitComponent(field, pixels).map((cell) => cell.length),
-    [28],
-  );
+  t.deepEqual(pluck(splitComponent(field, pixels), 'length'), [28]);
 });
 
 const rough = fc
@@ -541,10 +534,7 @@ test('every pixel of at least 10.0 mm is one detection, in rows from north', (t)
 
 test('a detection knows its cell, and has none outside any', (t) => {
   const { detections } = detect(scan(drawTenths([[200, 60, 60, 60, 60, 0, 120]])));
-  t.deepEqual(
-    detections.map(({ cell_index }) => cell_index),
-    [0, null],
-  );
+  t.deepEqual(pluck(detections, 'cell_index'), [0, null]);
 });
 
 test('the confidence of a cell is that of its largest pixel', (t) => {
@@ -570,14 +560,8 @@ test('without a POSH product the row says null and the confidence still counts o
 
 test('a size above 150 mm is stored as 150; above 110 mm it is flagged', (t) => {
   const { detections } = detect(scan(drawTenths([[6805, 1101, 1100]])));
-  t.deepEqual(
-    detections.map(({ estimated_size_mm, flag_extreme }) => [estimated_size_mm, flag_extreme]),
-    [
-      [150, true],
-      [110.1, true],
-      [110, false],
-    ],
-  );
+  t.deepEqual(pluck(detections, 'estimated_size_mm'), [150, 110.1, 110]);
+  t.deepEqual(pluck(detections, 'flag_extreme'), [true, true, false]);
 });
 
 for (const [words, rows, small] of [
@@ -601,10 +585,7 @@ for (const [words, before, single] of [
 ] as const)
   test(`an echo with ${words} is ${single ? '' : 'not '}flagged as seen in a single scan`, (t) => {
     const { detections } = inTurn([...before, draw('. . . 1 1 . . . .')]);
-    t.deepEqual(
-      detections.map(({ flag_single_scan }) => flag_single_scan),
-      [single, single],
-    );
+    t.deepEqual(pluck(detections, 'flag_single_scan'), [single, single]);
   });
 
 test('an echo 3 rows away in the last scan counts, one 4 rows away does not', (t) => {
@@ -635,10 +616,7 @@ test('without an earlier scan in the last ten minutes nothing is held against an
 test('scan_count counts the scans with a detection in the same geohash5, this one included', (t) => {
   // Pixels 0 and 1 share a geohash5, pixel 8 lies in the next one.
   const { detections } = inTurn([draw('1'), draw('. 1'), DRY, draw('1 . . . . . . . 1')]);
-  t.deepEqual(
-    detections.map(({ scan_count }) => scan_count),
-    [3, 1],
-  );
+  t.deepEqual(pluck(detections, 'scan_count'), [3, 1]);
 });
 
 test('a scan with several detections in one geohash5 counts once', (t) => {

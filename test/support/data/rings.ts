@@ -2,6 +2,11 @@ import fc from 'fast-check';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { findConflicts } from '../../../schemas/geo/validity.ts';
 
+/** Positions of `-98 35, -97 35`. */
+export function ringOf(text: string): number[][] {
+  return text.split(', ').map((position) => position.split(' ').map(Number));
+}
+
 type Place = readonly [lon: number, lat: number];
 
 /** A star around a place: as many arms as radii, degrees. */

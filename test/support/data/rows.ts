@@ -5,6 +5,11 @@ import { scanId } from '../../../schemas/time.ts';
 export const DAY = '2026-05-01';
 export const DAY_MS = Date.parse(`${DAY}T00:00:00Z`);
 
+/** The values that rows have under one name. */
+export function pluck<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): Row[Name][] {
+  return rows.map((row) => row[name]);
+}
+
 /** Values of the products that come with MESH, where none came. */
 export const NO_COMPANIONS = {
   posh_pct: null,

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { pluck } from '../data/rows.ts';
 import type { Register, World } from '../store/world.ts';
 import { Diary, openProcess, type Process, SETTINGS } from './diary.ts';
 
@@ -83,13 +84,8 @@ export function queueContract(test: Register): void {
       if (diary.runs.length === 1) throw cause;
     });
     await diary.until(2);
-    t.deepEqual(
-      diary.runs.map(({ payload, taken }) => [payload, taken]),
-      [
-        ['again', 1],
-        ['again', 2],
-      ],
-    );
+    t.deepEqual(pluck(diary.runs, 'payload'), ['again', 'again']);
+    t.deepEqual(pluck(diary.runs, 'taken'), [1, 2]);
     t.true((diary.runs[1]?.at_ms ?? 0) >= added_ms + lease_ms);
     t.deepEqual(failures, [cause]);
   });

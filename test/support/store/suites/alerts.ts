@@ -15,6 +15,7 @@ import { recover } from '../../../../api/webhooks/recover.ts';
 import type { AnyEventType } from '../../../../schemas/webhook-events.ts';
 import { editionOf, type Hail, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
+import { pluck } from '../../data/rows.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const PLACE = { lat: 35.005, lon: -97.005 };
@@ -139,13 +140,8 @@ export function alertsSuite(test: Register): void {
       max_size_during_event: 40,
       duration_seconds: 1800,
     });
-    t.deepEqual(
-      messages.map(({ state, after_id }) => [state, after_id]),
-      [
-        ['pending', null],
-        ['waiting', messages[0]?.id ?? ''],
-      ],
-    );
+    t.deepEqual(pluck(messages, 'state'), ['pending', 'waiting']);
+    t.deepEqual(pluck(messages, 'after_id'), [null, messages[0]?.id ?? '']);
   });
 
   test('a feed that stops, and scans without coverage, resolve nothing', async (t, world) => {

@@ -12,6 +12,7 @@ import {
 import { refundVisibly } from '../../../../api/billing/ledger.ts';
 import type { Records } from '../../../../api/billing/records.ts';
 import { readUsage, verifyLedger } from '../../../../api/billing/usage.ts';
+import { pluck } from '../../data/rows.ts';
 import { until } from '../../until.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, withTenant } from '../world.ts';
 
@@ -107,10 +108,7 @@ export function keysSuite(test: Register): void {
       t.is(await (await world.open()).authenticate(tenant.key, world.now_ms), null);
       t.deepEqual(await records.reader.selectFrom('ledger').selectAll().execute(), []);
       const acts = await records.reader.selectFrom('audit').select('act').orderBy('id').execute();
-      t.deepEqual(
-        acts.map(({ act }) => act),
-        ['business.create', 'key.create', 'business.suspend', 'business.purge'],
-      );
+      t.deepEqual(pluck(acts, 'act'), ['business.create', 'key.create', 'business.suspend', 'business.purge']);
     },
   );
 
@@ -243,10 +241,7 @@ export function keyCapsSuite(test: Register): void {
     );
     await limit(records, world, next, 60);
     const limited = await listKeys(records.reader, old.caller.business_id, world.now_ms);
-    t.deepEqual(
-      limited.map(({ monthly_cap }) => monthly_cap),
-      [60, 60],
-    );
+    t.deepEqual(pluck(limited, 'monthly_cap'), [60, 60]);
     t.deepEqual((await verifyLedger(records.reader)).faults, []);
   });
 
