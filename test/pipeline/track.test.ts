@@ -938,11 +938,11 @@ const CENTRES = [
   [140, 140],
 ] as const;
 
-/** Four storms of 60 mm, moved by pixels. */
-function storms(south: number, east: number): HailField {
+/** Four storms of 60 mm, or a share of it, moved by pixels. */
+function storms(south: number, east: number, share = 1): HailField {
   const rows = Array.from({ length: SIDE }, (_, r) =>
     Array.from({ length: SIDE }, (_, c) => {
-      const mm = CENTRES.map(([y, x]) => 60 * Math.exp(-((r - y - south) ** 2 + (c - x - east) ** 2) / 18));
+      const mm = CENTRES.map(([y, x]) => 60 * share * Math.exp(-((r - y - south) ** 2 + (c - x - east) ** 2) / 18));
       const tenths = Math.round(10 * Math.max(...mm));
       return tenths >= 20 ? tenths : 0;
     }),
@@ -971,6 +971,12 @@ test('fields without resemblance, without pixels or too far apart in time say no
   t.is(patternMotion(dry, storms(0, 0), 2), null);
   t.is(patternMotion(storms(0, 0), storms(0, 1), 11), null);
   t.is(patternMotion(storms(0, 0), storms(0, 1), 0), null);
+});
+
+test('a pattern that grew tells its motion from a likeness of 0.5 on', (t) => {
+  // Of one shape, and k times as strong, the likeness is nearly 2k / (1 + k²): 0.53 and 0.46.
+  t.truthy(patternMotion(storms(0, 0, 0.29), storms(0, 1), 2));
+  t.is(patternMotion(storms(0, 0, 0.25), storms(0, 1), 2), null);
 });
 
 const KALMAN_HERE = { lat: 38, lon: -97 };

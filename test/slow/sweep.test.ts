@@ -193,7 +193,9 @@ test('the companions that the first scans of a date take from before midnight st
     await fs.writeFile(late, '');
     // Only the younger date has a file that came after the limit.
     const { ctimeMs } = await fs.stat(late);
-    await sweepRaw(open, 10, ctimeMs - 0.5 + 10 * MS_PER_DAY);
+    const before = await rawOf(root);
+    const swept = await sweepRaw(open, 10, ctimeMs - 0.5 + 10 * MS_PER_DAY);
+    t.is(swept.files, before.length - (await rawOf(root)).length);
   });
   const names = (await rawOf(root)).filter((name) => name.startsWith('date=2026-05-01/'));
   t.true(names.length > 0);

@@ -317,6 +317,17 @@ testJobs('what is not kept any more is marked, and deleted with a trace a day la
   t.regex(acts.at(-1)?.detail ?? '', /"sha256":"[0-9a-f]{64}"/);
 });
 
+testJobs('a sweep that fails is logged', async (t) => {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(line) });
+  const failure = () => {
+    throw new Error('no catalog');
+  };
+  const { services } = t.context;
+  await startJobs({ ...services, catalog: { ...services.catalog, failure } }, log, smallJobHandlers())();
+  t.regex(lines.join(), /no catalog.*Jobs:Sweep:Failed/);
+});
+
 testJobs('while the data root is lost, a file that is not there is not said to be', async (t) => {
   t.context.work(smallJobHandlers());
   const id = await accept(t.context, REPORTS, REPORT_BODY);
