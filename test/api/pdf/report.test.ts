@@ -166,6 +166,14 @@ test('ninety storm dates: a row each under a repeated head, 24 maps, and both ar
   t.true(pagesIn(pdf) <= 24, String(pagesIn(pdf)));
 });
 
+test('the first column of a table is bold, and no other', async (t) => {
+  const shown = placedTexts(await plain(longMaterial(1, 2, 2))).flat();
+  const bold = shown.find(({ text }) => text === 'Ground reports')?.font;
+  const height = shown.find(({ text }) => text === 'NWS report')?.above;
+  const row = shown.filter(({ above }) => above === height).map(({ font }) => font === bold);
+  t.deepEqual(row, [true, false, false, false, false, false]);
+});
+
 test('a thousand reports at most are listed, a hundred of a date, nearest first, and how many are not', async (t) => {
   const one = await plain(longMaterial(1, 0, 140));
   t.regex(textsIn(one).join(' '), /40 reports farther away are not listed; the largest of them: 1\.\d\d in/);

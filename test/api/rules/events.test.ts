@@ -307,9 +307,10 @@ test('hail days are held against the dates that there are data of', (t) => {
   t.is(trendOfYears({ days: 20, dates: 1460 }, { days: 10, dates: 730 }), 'stable');
 });
 
-test('less than a year of dates on either side is no trend', (t) => {
+test('less than a year of dates on either side is no trend, a year may be one', (t) => {
   t.is(trendOfYears({ days: 1, dates: 364 }, { days: 40, dates: 730 }), 'stable');
   t.is(trendOfYears({ days: 40, dates: 730 }, { days: 1, dates: 364 }), 'stable');
+  t.is(trendOfYears({ days: 1, dates: 365 }, { days: 40, dates: 365 }), 'increasing');
 });
 
 for (const [mm, word] of [

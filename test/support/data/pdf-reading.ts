@@ -35,19 +35,22 @@ function fontsIn(file: string): Map<string, Glyphs> {
 }
 
 function shownIn(page: string, fonts: ReadonlyMap<string, Glyphs>): Placed[] {
-  return [...page.matchAll(SHOWN)].map(([, above, font, map_font = '', parts = '']) => {
+  return [...page.matchAll(SHOWN)].map(([, above, page_font, map_font = '', parts = '']) => {
+    const font = page_font ?? map_font;
     const glyphs = [...parts.matchAll(/<([0-9a-f]*)>/g)].flatMap(([, hex = '']) => hex.match(/.{4}/g) ?? []);
     const text = glyphs
-      .map((glyph) => fonts.get(font ?? map_font)?.[Number.parseInt(glyph, 16)] ?? '\ufffd')
+      .map((glyph) => fonts.get(font)?.[Number.parseInt(glyph, 16)] ?? '\ufffd')
       .join('')
       .replaceAll('\u00a0', ' ');
-    return { text, above: Number(above) };
+    return { text, above: Number(above), font };
   });
 }
 
 interface Placed {
   readonly text: string;
   readonly above: number;
+  /** Name of the font on the pages. */
+  readonly font: string;
 }
 
 /** Joins the words of a text, each of which the writer draws by itself with the space or dash after it. */
@@ -56,7 +59,7 @@ function joined(words: readonly Placed[], over_lines: boolean): Placed[] {
   for (const word of words) {
     const last = texts.at(-1);
     if (last !== undefined && /[ /-]$|.–$/.test(last.text) && (over_lines || last.above === word.above))
-      texts[texts.length - 1] = { text: last.text + word.text, above: last.above };
+      texts[texts.length - 1] = { ...last, text: last.text + word.text };
     else texts.push(word);
   }
   return texts;
