@@ -6,7 +6,8 @@ import type { AreaSummary } from '../../schemas/resources/area.ts';
 import { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
 import type { PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
 import { UPLOAD_ROWS_MAX } from '../../schemas/resources/portfolio-upload.ts';
-import { starRing } from '../support/data/rings.ts';
+import { positionsOf, starRing } from '../support/data/rings.ts';
+import { pluck } from '../support/data/rows.ts';
 import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import { raise } from '../support/service/alerts.ts';
 import {
@@ -110,111 +111,67 @@ test('a name of 100 characters is taken, whatever they take in UTF-16', async (t
   t.is((await makeArea(t.context, pointBody({ name: '🌩'.repeat(100) }))).name, '🌩'.repeat(100));
 });
 
-for (const [what, body, message] of [
-  ['without a kind', { ...pointBody(), kind: undefined }, /^\/kind: /],
-  ['of another kind', pointBody({ kind: 'circle' }), /^\/kind: /],
-  ['without a name', pointBody({ name: undefined }), /^\/name: is missing, expected string/],
-  ['with an empty name', pointBody({ name: '' }), /^\/name: expected 1 to 100 characters/],
-  ['with a blank name', polygonBody({ name: ' \t' }), /^\/name: expected 1 to 100 characters/],
-  ['with a name of 101 characters', polygonBody({ name: 'x'.repeat(101) }), /^\/name: expected 1 to 100 characters/],
-  ['of a polygon without geometry', polygonBody({ geometry: undefined }), /^\/geometry: is missing/],
-  ['of a polygon with a point', polygonBody({ point: { lat: 35, lng: -97 } }), /^\/point: is of point areas only/],
-  ['of a polygon with a group', polygonBody({ group_id: 'north' }), /^\/group_id: is of point areas only/],
-  ['of a point without its place', pointBody({ point: undefined }), /^\/point: /],
-  ['of a point with a geometry', pointBody({ geometry: squareAt(-97, 35) }), /^\/geometry: is of polygon areas only/],
-  ['of a point in real time', pointBody({ real_time: false }), /^\/real_time: is of polygon areas only/],
-  ['of a point with a purpose', pointBody({ purpose: 'both' }), /^\/purpose: is of polygon areas only/],
-  ['with an unknown purpose', polygonBody({ purpose: 'selling' }), /^\/purpose: /],
-  ['with a text for real_time', polygonBody({ real_time: 'true' }), /^\/real_time: /],
-  ['with an empty group', pointBody({ group_id: '' }), /^\/group_id: expected 1 to 64 characters/],
+const at = (point: unknown) => pointBody({ point });
+const around = (...rings: unknown[]) => polygonBody({ geometry: polygonOf(...(rings as (typeof SQUARE)[])) });
+const OUTLINE = '/geometry/coordinates/0';
+const MULTI = polygonBody({ geometry: { type: 'MultiPolygon', coordinates: [[SQUARE]] } });
+const EASTERN = around(SQUARE.map(([lon, lat]) => [-lon, lat]));
+const SWAPPED = around(SQUARE.map(([lon, lat]) => [lat, lon]));
+const TOO_MANY = around(starRing([-97, 37], Array(20_000).fill(1)));
+
+for (const [what, body, pointer, message] of [
+  ['without a kind', { ...pointBody(), kind: undefined }, '/kind', ''],
+  ['of another kind', pointBody({ kind: 'circle' }), '/kind', ''],
+  ['without a name', pointBody({ name: undefined }), '/name', 'is missing, expected string'],
+  ['with an empty name', pointBody({ name: '' }), '/name', 'expected 1 to 100 characters'],
+  ['with a blank name', polygonBody({ name: ' \t' }), '/name', 'expected 1 to 100 characters'],
+  ['with a name of 101 characters', polygonBody({ name: 'x'.repeat(101) }), '/name', 'expected 1 to 100 characters'],
+  ['of a polygon without geometry', polygonBody({ geometry: undefined }), '/geometry', 'is missing'],
+  ['of a polygon with a point', polygonBody({ point: { lat: 35, lng: -97 } }), '/point', 'is of point areas only'],
+  ['of a polygon with a group', polygonBody({ group_id: 'north' }), '/group_id', 'is of point areas only'],
+  ['of a point without its place', at(undefined), '/point', ''],
+  ['of a point with a geometry', pointBody({ geometry: squareAt(-97, 35) }), '/geometry', 'is of polygon areas only'],
+  ['of a point in real time', pointBody({ real_time: false }), '/real_time', 'is of polygon areas only'],
+  ['of a point with a purpose', pointBody({ purpose: 'both' }), '/purpose', 'is of polygon areas only'],
+  ['with an unknown purpose', polygonBody({ purpose: 'selling' }), '/purpose', ''],
+  ['with a text for real_time', polygonBody({ real_time: 'true' }), '/real_time', ''],
+  ['with an empty group', pointBody({ group_id: '' }), '/group_id', 'expected 1 to 64 characters'],
   [
     'with a group of 65 characters',
     pointBody({ group_id: 'x'.repeat(65) }),
-    /^\/group_id: expected 1 to 64 characters/,
+    '/group_id',
+    'expected 1 to 64 characters',
   ],
-  ['of a point without longitude', pointBody({ point: { lat: 35 } }), /^\/point\/lng: /],
-  [
-    'of a point with two longitudes',
-    pointBody({ point: { lat: 35, lon: -97, lng: -96 } }),
-    /^\/point\/lng: is given as lng and as lon/,
-  ],
-  [
-    'of a point with a text for its latitude',
-    pointBody({ point: { lat: '35', lng: -97 } }),
-    /^\/point\/lat: expected number/,
-  ],
+  ['of a point without longitude', at({ lat: 35 }), '/point/lng', ''],
+  ['of a point with two longitudes', at({ lat: 35, lon: -97, lng: -96 }), '/point/lng', 'is given as lng and as lon'],
+  ['of a point with a text for its latitude', at({ lat: '35', lng: -97 }), '/point/lat', 'expected number'],
   [
     'of a point in the eastern hemisphere',
-    pointBody({ point: { lat: 35, lng: 97 } }),
-    /^\/point: lon is 97, expected -125 to -66, longitudes west of Greenwich are negative$/,
+    at({ lat: 35, lng: 97 }),
+    '/point',
+    'lon is 97, expected -125 to -66, longitudes west of Greenwich are negative$',
   ],
   [
     'of a point with lat and lng swapped',
-    pointBody({ point: { lat: -97, lng: 35 } }),
-    /^\/point: lat is -97, expected 24 to 50, lat and lon look swapped$/,
+    at({ lat: -97, lng: 35 }),
+    '/point',
+    'lat is -97, expected 24 to 50, lat and lon look swapped$',
   ],
-  [
-    'with a bow-tie',
-    polygonBody({ geometry: polygonOf([SQUARE[0], SQUARE[1], SQUARE[3], SQUARE[2], SQUARE[0]]) }),
-    /^\/geometry\/coordinates\/0: crosses or touches itself near -97 36$/,
-  ],
-  [
-    'with a hole',
-    polygonBody({ geometry: polygonOf(SQUARE, SQUARE) }),
-    /^\/geometry\/coordinates: has 2 rings, expected the outer ring only/,
-  ],
-  [
-    'with a MultiPolygon',
-    polygonBody({ geometry: { type: 'MultiPolygon', coordinates: [[SQUARE]] } }),
-    /^\/geometry\/type: is 'MultiPolygon', expected Polygon$/,
-  ],
-  [
-    'with an unclosed ring',
-    polygonBody({ geometry: polygonOf([...SQUARE.slice(0, 4), [-97, 35.5]]) }),
-    /^\/geometry\/coordinates\/0: is not closed/,
-  ],
-  [
-    'with three positions',
-    polygonBody({ geometry: polygonOf(SQUARE.slice(0, 3)) }),
-    /^\/geometry\/coordinates\/0: has 3 positions, expected 4 or more/,
-  ],
-  [
-    'without area',
-    polygonBody({ geometry: polygonOf([SQUARE[0], SQUARE[1], SQUARE[1], SQUARE[0]]) }),
-    /^\/geometry\/coordinates\/0: has 2 different positions/,
-  ],
-  [
-    'on a line',
-    polygonBody({
-      geometry: polygonOf([
-        [-97, 35],
-        [-96, 35],
-        [-95, 35],
-        [-97, 35],
-      ]),
-    }),
-    /^\/geometry\/coordinates\/0: has no area/,
-  ],
-  [
-    'with a vertex in the eastern hemisphere',
-    polygonBody({ geometry: polygonOf(SQUARE.map(([lon, lat]) => [-lon, lat])) }),
-    /^\/geometry\/coordinates\/0\/0: lon is 97, .*west of Greenwich are negative$/,
-  ],
-  [
-    'with latitude before longitude',
-    polygonBody({ geometry: polygonOf(SQUARE.map(([lon, lat]) => [lat, lon])) }),
-    /^\/geometry\/coordinates\/0\/0: lat is -97, .*look swapped$/,
-  ],
-  [
-    'with 20,001 positions',
-    polygonBody({ geometry: polygonOf(starRing([-97, 37], Array(20_000).fill(1))) }),
-    /^\/geometry\/coordinates\/0: has 20001 positions, expected at most 20000$/,
-  ],
+  ['with a bow-tie', around([0, 1, 3, 2, 0].map((k) => SQUARE[k])), OUTLINE, 'crosses or touches itself near -97 36$'],
+  ['with a hole', around(SQUARE, SQUARE), '/geometry/coordinates', 'has 2 rings, expected the outer ring only'],
+  ['with a MultiPolygon', MULTI, '/geometry/type', "is 'MultiPolygon', expected Polygon$"],
+  ['with an unclosed ring', around([...SQUARE.slice(0, 4), [-97, 35.5]]), OUTLINE, 'is not closed'],
+  ['with three positions', around(SQUARE.slice(0, 3)), OUTLINE, 'has 3 positions, expected 4 or more'],
+  ['without area', around([0, 1, 1, 0].map((k) => SQUARE[k])), OUTLINE, 'has 2 different positions'],
+  ['on a line', around(positionsOf('-97 35, -96 35, -95 35, -97 35')), OUTLINE, 'has no area'],
+  ['with a vertex in the eastern hemisphere', EASTERN, `${OUTLINE}/0`, 'lon is 97, .*west of Greenwich are negative$'],
+  ['with latitude before longitude', SWAPPED, `${OUTLINE}/0`, 'lat is -97, .*look swapped$'],
+  ['with 20,001 positions', TOO_MANY, OUTLINE, 'has 20001 positions, expected at most 20000$'],
 ] as const)
   test(`POST /v1/areas ${what} is 400 bad_request with the reason, and costs nothing`, async (t) => {
     const { status, body: answer } = await post(t.context, body);
     t.deepEqual([status, answer.error], [400, 'bad_request']);
-    t.regex(answer.message ?? '', message);
+    t.regex(answer.message ?? '', new RegExp(`^${pointer}: ${message}`));
     t.is(await creditsUsed(t.context), 0);
     t.is((await listAreas(t.context)).count, 0);
   });
@@ -343,10 +300,7 @@ test('DELETE /v1/areas/{id} deletes an area, its geometry and what it took of th
   t.deepEqual(await t.context.json(`${AREAS}/${id}`, { method: 'DELETE' }), { success: true, id });
   for (const path of [id, `${id}/geometry`]) t.is((await t.context.call(`${AREAS}/${path}`)).status, 404);
   const { areas, usage } = await listAreas(t.context);
-  t.deepEqual(
-    areas.map((area) => area.id),
-    [kept.id],
-  );
+  t.deepEqual(pluck(areas, 'id'), [kept.id]);
   t.deepEqual(usage, { polygon_count: 0, point_count: 1, real_time_polygon_count: 0, total_area_sq_mi: 1 });
   t.is(await creditsUsed(t.context), 3 + 3 + 2 + 1);
 });
@@ -445,44 +399,27 @@ for (const [kind, body] of [
     t.regex(other.body.message ?? '', /^\/colour: is not a field of this request/);
   });
 
-for (const [what, kind, body, message] of [
-  ['without expected_version', 'point', { name: 'x' }, /^\/expected_version: /],
-  [
-    'with expected_version alone',
-    'point',
-    { expected_version: 1 },
-    /nothing to change, expected name, geometry or point$/,
-  ],
+const POINT_CHANGE = { point: { lat: 35, lng: -97 } };
+const OUTLINE_CHANGE = { geometry: squareAt(-97, 35) };
+
+for (const [what, kind, change, message] of [
+  ['without expected_version', 'point', { expected_version: undefined, name: 'x' }, /^\/expected_version: /],
+  ['with expected_version alone', 'point', {}, /nothing to change, expected name, geometry or point$/],
   ['with half a version', 'point', { expected_version: 1.5, name: 'x' }, /^\/expected_version: /],
   ['with a text for the version', 'point', { expected_version: '1', name: 'x' }, /^\/expected_version: /],
-  ['with an empty name', 'point', { expected_version: 1, name: '' }, /^\/name: expected 1 to 100 characters/],
-  ['with a name of 101 characters', 'point', { expected_version: 1, name: 'x'.repeat(101) }, /^\/name: /],
-  ['with null for the name', 'point', { expected_version: 1, name: null }, /^\/name: /],
-  ['with null for the geometry', 'polygon', { expected_version: 1, geometry: null }, /^\/geometry: is no object/],
-  [
-    'with a geometry for a point',
-    'point',
-    { expected_version: 1, geometry: squareAt(-97, 35) },
-    /^\/geometry: is of polygon areas only/,
-  ],
-  [
-    'with a point for a polygon',
-    'polygon',
-    { expected_version: 1, point: { lat: 35, lng: -97 } },
-    /^\/point: is of point areas only/,
-  ],
-  [
-    'with both',
-    'polygon',
-    { expected_version: 1, point: { lat: 35, lng: -97 }, geometry: squareAt(-97, 35) },
-    /^\/point: is given beside geometry/,
-  ],
-  ['with a point outside CONUS', 'point', { expected_version: 1, point: { lat: 35, lng: 97 } }, /^\/point: lon is 97/],
+  ['with an empty name', 'point', { name: '' }, /^\/name: expected 1 to 100 characters/],
+  ['with a name of 101 characters', 'point', { name: 'x'.repeat(101) }, /^\/name: /],
+  ['with null for the name', 'point', { name: null }, /^\/name: /],
+  ['with null for the geometry', 'polygon', { geometry: null }, /^\/geometry: is no object/],
+  ['with a geometry for a point', 'point', OUTLINE_CHANGE, /^\/geometry: is of polygon areas only/],
+  ['with a point for a polygon', 'polygon', POINT_CHANGE, /^\/point: is of point areas only/],
+  ['with both', 'polygon', { ...POINT_CHANGE, ...OUTLINE_CHANGE }, /^\/point: is given beside geometry/],
+  ['with a point outside CONUS', 'point', { point: { lat: 35, lng: 97 } }, /^\/point: lon is 97/],
 ] as const)
   testChange(`PATCH /v1/areas/{id} ${what} is 400 bad_request, and changes nothing`, async (t) => {
     const { service } = t.context;
     const made = await makeArea(service, kind === 'point' ? pointBody() : polygonBody());
-    const answer = await changeArea(service, made.id, body);
+    const answer = await changeArea(service, made.id, { expected_version: 1, ...change });
     t.deepEqual([answer.status, answer.body.error], [400, 'bad_request']);
     t.regex(answer.body.message ?? '', message);
     t.deepEqual(await service.json(`${AREAS}/${made.id}`), made);
@@ -646,13 +583,8 @@ test('judges every row alone and keeps their order', async (t) => {
     { ...DEPOT, name: 'Swapped', lat: -97.5, lon: 35.5 },
     { ...DEPOT, name: 'Second' },
   ]);
-  t.deepEqual(
-    answer.accepted.map(({ row_index, name }) => [row_index, name]),
-    [
-      [0, 'Depot'],
-      [5, 'Second'],
-    ],
-  );
+  t.deepEqual(pluck(answer.accepted, 'row_index'), [0, 5]);
+  t.deepEqual(pluck(answer.accepted, 'name'), ['Depot', 'Second']);
   t.deepEqual(
     answer.rejected.map(({ row_index, name, reason }) => [row_index, name, reason.split(':')[0]]),
     [
@@ -667,10 +599,7 @@ test('judges every row alone and keeps their order', async (t) => {
 
 test('row_index counts CSV rows from 0 without the header, rejected and ragged ones too', async (t) => {
   const answer = await upload(t.context, 'name,lat,lon\nA,35,-97\nB,35\n\nC,x,-97\nD,35,-97,\nE,35,-97\n');
-  t.deepEqual(
-    answer.accepted.map(({ row_index }) => row_index),
-    [0, 4],
-  );
+  t.deepEqual(pluck(answer.accepted, 'row_index'), [0, 4]);
   t.deepEqual(
     answer.rejected.map(({ row_index, name, reason }) => [row_index, name, reason.split(':')[0]]),
     [
@@ -699,10 +628,7 @@ test("an unknown id and another business's id are rejected alike, and never crea
     { ...DEPOT, id: 'loc_mine' },
     { ...DEPOT, id: 'loc_mine' },
   ]);
-  t.deepEqual(
-    answer.rejected.map(({ reason }) => reason),
-    Array(3).fill('unknown_id: no location of this business has this id'),
-  );
+  t.deepEqual(pluck(answer.rejected, 'reason'), Array(3).fill('unknown_id: no location of this business has this id'));
   t.is(answer.quota.point_locations_after, 0);
   t.like((await walk(t.context, 1, key))[0]?.locations[0], DEPOT);
 });
@@ -723,14 +649,8 @@ test('new rows beyond the quota are rejected in order, updates still pass', asyn
   await changePlan(t.context, { quotas: { ...SELF_HOSTED.quotas, locations: 3 } });
   const id = (await upload(t.context, [DEPOT])).accepted[0]?.id;
   const answer = await upload(t.context, [...rows(4), { ...DEPOT, id }]);
-  t.deepEqual(
-    answer.accepted.map(({ row_index, action }) => [row_index, action]),
-    [
-      [0, 'created'],
-      [1, 'created'],
-      [4, 'updated'],
-    ],
-  );
+  t.deepEqual(pluck(answer.accepted, 'row_index'), [0, 1, 4]);
+  t.deepEqual(pluck(answer.accepted, 'action'), ['created', 'created', 'updated']);
   t.deepEqual(
     answer.rejected.map(({ row_index, reason }) => [row_index, reason]),
     [
@@ -869,14 +789,8 @@ test('locations come by name in code points, equal names by id', async (t) => {
     names.map((name) => ({ name, ...PLACE })),
   );
   const { locations } = await list(t.context);
-  t.deepEqual(
-    locations.map(({ name }) => name),
-    ['B', 'Z', 'a', 'a', 'b', 'é', '\uFFFD', '\u{1F600}'],
-  );
-  t.deepEqual(
-    locations.slice(2, 4).map(({ id }) => id),
-    [accepted[2]?.id, accepted[6]?.id].sort(),
-  );
+  t.deepEqual(pluck(locations, 'name'), ['B', 'Z', 'a', 'a', 'b', 'é', '\uFFFD', '\u{1F600}']);
+  t.deepEqual(pluck(locations.slice(2, 4), 'id'), [accepted[2]?.id, accepted[6]?.id].sort());
 });
 
 test('pages hold 50 by default and follow each other without an empty last one', async (t) => {
@@ -898,21 +812,16 @@ for (const limit of [1, 7, 200])
     );
   });
 
-test("a walk goes on after its cursor's location was renamed or deleted", async (t) => {
+test("a walk goes on after its cursor's location was renamed or deleted, also of one that no page ended with", async (t) => {
   const { accepted } = await upload(t.context, rows(6));
   const id = accepted[1]?.id ?? '';
   t.is((await list(t.context, '?limit=2')).next_cursor, id);
   await upload(t.context, [{ id, name: 'zzz', ...PLACE }]);
   t.is((await list(t.context, `?limit=1&cursor=${id}`)).locations[0]?.name, 'place 00002');
-  await t.context.call(LOCATIONS, sending('DELETE', { ids: [id] }));
+  const other = accepted[4]?.id ?? '';
+  await t.context.call(LOCATIONS, sending('DELETE', { ids: [id, other] }));
   t.is((await list(t.context, `?limit=1&cursor=${id}`)).locations[0]?.name, 'place 00002');
-});
-
-test('the cursor of a deleted location that no page ended with stays valid', async (t) => {
-  const { accepted } = await upload(t.context, rows(3));
-  const id = accepted[0]?.id ?? '';
-  await t.context.call(LOCATIONS, sending('DELETE', { ids: [id] }));
-  t.is((await list(t.context, `?cursor=${id}`)).count, 2);
+  t.is((await list(t.context, `?cursor=${other}`)).locations[0]?.name, 'place 00005');
 });
 
 test('an unknown, malformed or foreign cursor of the locations is 400 invalid_parameter', async (t) => {
@@ -994,6 +903,7 @@ test('refuses a deletion without ids, with ids in both places or with other thin
     ['', { method: 'DELETE' }],
     ['?ids=loc_1', sending('DELETE', { ids: ['loc_1'] })],
     ['', sending('DELETE', {})],
+    ['', sending('DELETE', { ids: [] })],
     ['', sending('DELETE', { ids: 'loc_1' })],
     ['', sending('DELETE', { ids: ['loc_1', 7] })],
   ] as const) {
@@ -1008,12 +918,6 @@ test('takes 2000 ids and refuses 2001', async (t) => {
   const refused = await t.context.call(LOCATIONS, sending('DELETE', { ids: [...ids, 'one more'] }));
   t.deepEqual([refused.status, ((await refused.json()) as { error: string }).error], [400, 'bad_request']);
   t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids })), { deleted_count: 2000, not_found_count: 0 });
-});
-
-test('an empty list of ids is 400 and free', async (t) => {
-  const answer = await t.context.call(LOCATIONS, sending('DELETE', { ids: [] }));
-  t.deepEqual([answer.status, ((await answer.json()) as { error: string }).error], [400, 'bad_request']);
-  t.is(await creditsUsed(t.context), 0);
 });
 
 const testGetPortfolioImpacts = testWith(() => startService({ endpoints: PORTFOLIO, data_root }), closeWithoutFailures);

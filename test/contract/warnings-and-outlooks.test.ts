@@ -24,6 +24,7 @@ import {
   watchFile,
 } from '../support/data/feeds.ts';
 import { withInstants } from '../support/data/relative-times.ts';
+import { positionsOf } from '../support/data/rings.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 import { scratch } from '../support/data/world.ts';
 import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
@@ -83,15 +84,7 @@ test('GET /v1/warnings answers every field of a warning in force, with its polyg
         headline: 'Tornado Warning issued',
         geometry: {
           type: 'Polygon',
-          coordinates: [
-            [
-              [-98, 35],
-              [-97, 35],
-              [-97, 36],
-              [-98, 36],
-              [-98, 35],
-            ],
-          ],
+          coordinates: [positionsOf('-98 35, -97 35, -97 36, -98 36, -98 35')],
         },
       },
     ],
@@ -203,13 +196,7 @@ test('GET /v1/warnings does not use days while active is true', async (t) => {
 });
 
 test('GET /v1/warnings counts a warning whose polygon is broken: nobody knows where it holds, and it is not dropped unseen', async (t) => {
-  const crossing = [
-    [-98, 35],
-    [-97, 36],
-    [-97, 35],
-    [-98, 36],
-    [-98, 35],
-  ];
+  const crossing = positionsOf('-98 35, -97 36, -97 35, -98 36, -98 35');
   const file = alertsFile(NOW_MS, WARNING);
   const collection = JSON.parse(Buffer.from(file.bytes).toString());
   collection.features[0].geometry.coordinates = [crossing];
@@ -232,15 +219,7 @@ test('GET /v1/warnings answers every field of a watch, with the outline of its a
       headline: 'Severe Thunderstorm Watch 159 KS OK',
       geometry: {
         type: 'Polygon',
-        coordinates: [
-          [
-            [-98, 35],
-            [-97, 35],
-            [-97, 36],
-            [-98, 36],
-            [-98, 35],
-          ],
-        ],
+        coordinates: [positionsOf('-98 35, -97 35, -97 36, -98 36, -98 35')],
       },
       bbox: { min_lat: 35, max_lat: 36, min_lon: -98, max_lon: -97 },
     },
@@ -666,13 +645,7 @@ for (const [title, files] of [
     t.is((await askOutlooks(await serveOutlooks(t, files))).outlook.hail_significant, null);
   });
 
-const crossing = [
-  [-90, 40],
-  [-89, 41],
-  [-89, 40],
-  [-90, 41],
-  [-90, 40],
-];
+const crossing = positionsOf('-90 40, -89 41, -89 40, -90 41, -90 40');
 
 test('GET /v1/outlooks/spc has null, not 0, outside of a layer one of whose areas was refused', async (t) => {
   const service = await serveOutlooks(t, [
@@ -863,15 +836,8 @@ test('GET /v1/outlooks/spc with format=geojson answers the geohash cell of the p
   t.deepEqual(properties, await askOutlooks(service));
   t.deepEqual(properties, await askOutlooks(service, IN, '&format=json'));
   // 9y6: 1.40625 degrees on a side; its cells of four characters are 0.3515625 wide and 0.17578125 high.
-  t.deepEqual(geometry.coordinates, [
-    [
-      [-97.734375, 35.507813],
-      [-97.382812, 35.507813],
-      [-97.382812, 35.683594],
-      [-97.734375, 35.683594],
-      [-97.734375, 35.507813],
-    ],
-  ]);
+  const [west, south, east, north] = [-97.734375, 35.507813, -97.382812, 35.683594];
+  t.deepEqual(geometry.coordinates, [ringOf([west, south, east, north])]);
   const refused = await service.call(`${OUTLOOK}?lat=${IN.lat}&lon=${IN.lon}&format=geojson`, {
     headers: { Accept: 'text/csv' },
   });

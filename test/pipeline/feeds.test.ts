@@ -441,31 +441,27 @@ const anyReport = fc
   );
 
 test('the order of arrival never changes the events', (t) => {
-  fc.assert(
-    fc.property(
-      fc.array(anyReport, { maxLength: 14 }).chain((reports) =>
-        fc.record({
-          reports: fc.constant(reports),
-          shuffled: fc.shuffledSubarray(reports, { minLength: reports.length }),
-        }),
-      ),
-      ({ reports, shuffled }) => {
-        t.deepEqual(standing(shuffled), standing(reports));
-      },
+  const property = fc.property(
+    fc.array(anyReport, { maxLength: 14 }).chain((reports) =>
+      fc.record({
+        reports: fc.constant(reports),
+        shuffled: fc.shuffledSubarray(reports, { minLength: reports.length }),
+      }),
     ),
-    { numRuns: 300 },
+    ({ reports, shuffled }) => {
+      t.deepEqual(standing(shuffled), standing(reports));
+    },
   );
+  fc.assert(property, { numRuns: 300 });
 });
 
 test('joining what is joined already changes nothing more', (t) => {
-  fc.assert(
-    fc.property(fc.array(anyReport, { maxLength: 14 }), (reports) => {
-      const once = standing(reports).map((report) => ({ ...report, is_correction: false, corrects_place: null }));
-      const again = standing(once);
-      t.deepEqual(again, once);
-    }),
-    { numRuns: 200 },
-  );
+  const property = fc.property(fc.array(anyReport, { maxLength: 14 }), (reports) => {
+    const once = standing(reports).map((report) => ({ ...report, is_correction: false, corrects_place: null }));
+    const again = standing(once);
+    t.deepEqual(again, once);
+  });
+  fc.assert(property, { numRuns: 200 });
 });
 
 const at = (time: string) => Date.parse(`2026-05-${time}:00Z`);

@@ -716,30 +716,27 @@ test('without echoes and without helicity nothing is known of storms: null, not 
 });
 
 test('more echo, rotation, stones or SHIP never lowers a chance or a size, and chances lie between 0 and 1', (t) => {
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(
-        fc.record({
-          reflectivity_dbz: known(-30, 80),
-          updraft_helicity_m2_s2: known(-500, 1000),
-          hail_mm: known(0, 200),
-          cape_j_kg: known(0, 6000),
-          ship: known(0, 10),
-        }),
-        fc.constantFrom('reflectivity_dbz', 'updraft_helicity_m2_s2', 'hail_mm', 'cape_j_kg', 'ship'),
-        known(0, 100),
-        (low, name, more) => {
-          const high = { ...low, [name]: low[name] + more };
-          const chances = [low, high].map((each) => (stormProbability(each) ?? 0) * hailGivenStorm(each)) as [
-            number,
-            number,
-          ];
-          const sizes = [low, high].map((each) => conditionalSizeMm(each) ?? 0) as [number, number];
-          return chances[0] >= 0 && chances[1] <= 1 && chances[1] >= chances[0] && sizes[1] >= sizes[0];
-        },
-      ),
-    ),
+  const property = fc.property(
+    fc.record({
+      reflectivity_dbz: known(-30, 80),
+      updraft_helicity_m2_s2: known(-500, 1000),
+      hail_mm: known(0, 200),
+      cape_j_kg: known(0, 6000),
+      ship: known(0, 10),
+    }),
+    fc.constantFrom('reflectivity_dbz', 'updraft_helicity_m2_s2', 'hail_mm', 'cape_j_kg', 'ship'),
+    known(0, 100),
+    (low, name, more) => {
+      const high = { ...low, [name]: low[name] + more };
+      const chances = [low, high].map((each) => (stormProbability(each) ?? 0) * hailGivenStorm(each)) as [
+        number,
+        number,
+      ];
+      const sizes = [low, high].map((each) => conditionalSizeMm(each) ?? 0) as [number, number];
+      return chances[0] >= 0 && chances[1] <= 1 && chances[1] >= chances[0] && sizes[1] >= sizes[0];
+    },
   );
+  t.notThrows(() => fc.assert(property));
 });
 
 for (const [p, size_mm, score] of [
@@ -933,16 +930,13 @@ type Blended = NonNullable<ReturnType<typeof blendDay>>;
 const NONE: Components = { spc: null, hrrr: null, climatology: null };
 
 test('a blend lies between the forecasts it is made of, whatever the climatology says', (t) => {
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(day, pct, pct, pct, (d, spc, hrrr, climatology) => {
-        const blended = blendDay(d, { spc, hrrr, climatology });
-        const parts = d <= 2 ? [spc, hrrr] : [spc];
-        const p = blended?.probability_pct ?? Number.NaN;
-        return p >= Math.min(...parts) && p <= Math.max(...parts);
-      }),
-    ),
-  );
+  const property = fc.property(day, pct, pct, pct, (d, spc, hrrr, climatology) => {
+    const blended = blendDay(d, { spc, hrrr, climatology });
+    const parts = d <= 2 ? [spc, hrrr] : [spc];
+    const p = blended?.probability_pct ?? Number.NaN;
+    return p >= Math.min(...parts) && p <= Math.max(...parts);
+  });
+  t.notThrows(() => fc.assert(property));
 });
 
 test('the climatology has no vote beside a forecast, and the same SPC area means the same on every day', (t) => {
@@ -954,21 +948,18 @@ test('the climatology has no vote beside a forecast, and the same SPC area means
 });
 
 test('a larger component never lowers the blend', (t) => {
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(
-        day,
-        fc.record({ spc: pct, hrrr: pct, climatology: pct }),
-        fc.constantFrom('spc', 'hrrr', 'climatology'),
-        pct,
-        (d, low, name, other) => {
-          const p = (components: Components) => blendDay(d, components)?.probability_pct ?? Number.NaN;
-          const [less, more] = [Math.min(low[name], other), Math.max(low[name], other)];
-          return p({ ...low, [name]: more }) >= p({ ...low, [name]: less });
-        },
-      ),
-    ),
+  const property = fc.property(
+    day,
+    fc.record({ spc: pct, hrrr: pct, climatology: pct }),
+    fc.constantFrom('spc', 'hrrr', 'climatology'),
+    pct,
+    (d, low, name, other) => {
+      const p = (components: Components) => blendDay(d, components)?.probability_pct ?? Number.NaN;
+      const [less, more] = [Math.min(low[name], other), Math.max(low[name], other)];
+      return p({ ...low, [name]: more }) >= p({ ...low, [name]: less });
+    },
   );
+  t.notThrows(() => fc.assert(property));
 });
 
 test('two forecasts are weighted by their logits, and one alone stands for itself', (t) => {
@@ -1022,22 +1013,19 @@ test('SPC alone is worth the same at every probability: 30 % is no reason to dou
 });
 
 test('confidence is between 0 and 1, never higher on a later day, and above that of the climatology on days 1 to 6', (t) => {
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 6 }),
-        pct,
-        fc.option(pct, { nil: null }),
-        pct,
-        (d, spc, hrrr, climatology) => {
-          const score = scoreOf(d, { spc, hrrr, climatology });
-          const later = scoreOf(d + 1, { spc, hrrr, climatology });
-          // On day 3 the model is left out: SPC is alone, and may be trusted more than beside a model that contradicts it.
-          return score > 0.2 && score <= 0.9 && (score >= later || (d === 2 && hrrr !== null));
-        },
-      ),
-    ),
+  const property = fc.property(
+    fc.integer({ min: 1, max: 6 }),
+    pct,
+    fc.option(pct, { nil: null }),
+    pct,
+    (d, spc, hrrr, climatology) => {
+      const score = scoreOf(d, { spc, hrrr, climatology });
+      const later = scoreOf(d + 1, { spc, hrrr, climatology });
+      // On day 3 the model is left out: SPC is alone, and may be trusted more than beside a model that contradicts it.
+      return score > 0.2 && score <= 0.9 && (score >= later || (d === 2 && hrrr !== null));
+    },
   );
+  t.notThrows(() => fc.assert(property));
 });
 
 test('confidence and its word never fall as the two forecasts come closer, on any day', (t) => {
@@ -1062,32 +1050,27 @@ test('confidence and its word never fall as the two forecasts come closer, on an
 });
 
 test('the complements of the 24 hours multiply to that of the day', (t) => {
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(
-        fc.double({ min: 0, max: 99.9, noNaN: true }),
-        fc.double({ min: -125, max: -66, noNaN: true }),
-        fc.array(fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: null }), {
-          minLength: 24,
-          maxLength: 24,
-        }),
-        (day, lon, told) => {
-          // A day is no likelier than all of its hours together.
-          const most = told.includes(null)
-            ? 99.9
-            : 100 * (1 - told.reduce((none: number, p) => none * (1 - (p ?? 0)), 1));
-          const whole = Math.min(day, most, 99.9);
-          const strip = hourlyDisaggregation(whole, lon, told);
-          const none = strip.reduce((product, hour) => product * (1 - hour / 100), 1);
-          return (
-            strip.length === 24 &&
-            strip.every((hour) => hour >= 0 && hour < 100) &&
-            Math.abs(100 * (1 - none) - whole) < 1e-6
-          );
-        },
-      ),
-    ),
+  const property = fc.property(
+    fc.double({ min: 0, max: 99.9, noNaN: true }),
+    fc.double({ min: -125, max: -66, noNaN: true }),
+    fc.array(fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: null }), {
+      minLength: 24,
+      maxLength: 24,
+    }),
+    (day, lon, told) => {
+      // A day is no likelier than all of its hours together.
+      const most = told.includes(null) ? 99.9 : 100 * (1 - told.reduce((none: number, p) => none * (1 - (p ?? 0)), 1));
+      const whole = Math.min(day, most, 99.9);
+      const strip = hourlyDisaggregation(whole, lon, told);
+      const none = strip.reduce((product, hour) => product * (1 - hour / 100), 1);
+      return (
+        strip.length === 24 &&
+        strip.every((hour) => hour >= 0 && hour < 100) &&
+        Math.abs(100 * (1 - none) - whole) < 1e-6
+      );
+    },
   );
+  t.notThrows(() => fc.assert(property));
 });
 
 test('without a model the strip peaks in the late afternoon, with one where the model has its storms', (t) => {
@@ -1113,14 +1096,15 @@ test('the usual chance of a day grows with that of its month, and its hours lie 
 });
 
 test('the days of a month together are never less likely than hail within 10 km in the month, but for rounding', (t) => {
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(fc.double({ min: 0, max: 0.995, noNaN: true }), fc.integer({ min: 28, max: 31 }), (month, days) => {
-        const together = 1 - (1 - dayProbabilityPct(month, days) / 100) ** days;
-        return together >= month - 1e-9;
-      }),
-    ),
+  const property = fc.property(
+    fc.double({ min: 0, max: 0.995, noNaN: true }),
+    fc.integer({ min: 28, max: 31 }),
+    (month, days) => {
+      const together = 1 - (1 - dayProbabilityPct(month, days) / 100) ** days;
+      return together >= month - 1e-9;
+    },
   );
+  t.notThrows(() => fc.assert(property));
 });
 
 test('the chance of a day from a model is at least that of its likeliest hour, and needs half of its hours', (t) => {

@@ -386,20 +386,19 @@ function commit(before: readonly CommittedScan[], { append, redo }: Work, size: 
 
 test('work: files in any order end in the scans of the right order, and then there is nothing to do', (t) => {
   const deliveries = fc.array(fc.array(someFile, { minLength: 1, maxLength: 15 }), { minLength: 1, maxLength: 5 });
-  fc.assert(
-    fc.property(deliveries, fc.integer({ min: 1, max: 5 }), (batches, size) => {
-      let files: SourceFile[] = [];
-      let listed: CommittedScan[] = [];
-      for (const [run, batch] of batches.entries()) {
-        files = [...files, ...batch];
-        const { scans } = planScans(files);
-        listed = commit(listed, planWork(scans, listed, dateOf), size, run);
-        t.deepEqual(
-          listed.map(({ scan_id, inputs }) => [scan_id, inputs]),
-          scans.map(({ scan_id, inputs }) => [scan_id, inputs]),
-        );
-        t.deepEqual(planWork(scans, listed, dateOf), { append: [], redo: [], late: [] });
-      }
-    }),
-  );
+  const property = fc.property(deliveries, fc.integer({ min: 1, max: 5 }), (batches, size) => {
+    let files: SourceFile[] = [];
+    let listed: CommittedScan[] = [];
+    for (const [run, batch] of batches.entries()) {
+      files = [...files, ...batch];
+      const { scans } = planScans(files);
+      listed = commit(listed, planWork(scans, listed, dateOf), size, run);
+      t.deepEqual(
+        listed.map(({ scan_id, inputs }) => [scan_id, inputs]),
+        scans.map(({ scan_id, inputs }) => [scan_id, inputs]),
+      );
+      t.deepEqual(planWork(scans, listed, dateOf), { append: [], redo: [], late: [] });
+    }
+  });
+  fc.assert(property);
 });

@@ -619,16 +619,16 @@ test('any order of arrival and any repetition of the same files give the same pl
     .chain((files) =>
       fc.tuple(fc.constant(files), fc.shuffledSubarray([...files, ...files], { minLength: files.length * 2 })),
     );
-  fc.assert(
-    fc.property(shuffledTwice, ([files, again]) => {
-      t.deepEqual(planScans(again), planScans(files));
-    }),
-  );
+  const property = fc.property(shuffledTwice, ([files, again]) => {
+    t.deepEqual(planScans(again), planScans(files));
+  });
+  fc.assert(property);
 });
 
 test('every file is used, unused or a duplicate, and a companion is never after its scan', (t) => {
-  fc.assert(
-    fc.property(fc.uniqueArray(someFile, { maxLength: 60, selector: (file) => file.location }), (files) => {
+  const property = fc.property(
+    fc.uniqueArray(someFile, { maxLength: 60, selector: (file) => file.location }),
+    (files) => {
       const { scans, unused, duplicates } = planScans(files);
       const used = scans.flatMap((scan) => {
         const others = [...Object.values(scan.companions), scan.probsevere, scan.previous_probsevere];
@@ -637,8 +637,9 @@ test('every file is used, unused or a duplicate, and a companion is never after 
         return [scan.mesh, ...theirs];
       });
       t.is(new Set(used).size + unused.length + duplicates.length, files.length);
-    }),
+    },
   );
+  fc.assert(property);
 });
 
 for (const [key, product, time] of [
@@ -679,15 +680,14 @@ test('the key of any product and second reads back as that product and second, i
     min: Date.parse('2020-10-14T00:00:00Z') / 1000,
     max: Date.parse('2049-12-31T23:59:59Z') / 1000,
   });
-  fc.assert(
-    fc.property(fc.constantFrom(...SCAN_PRODUCTS), seconds, (product, s) => {
-      const time_ms = s * 1000;
-      const key = bucketKey(product, time_ms);
-      t.deepEqual(parseName(key), { product, time_ms });
-      t.true(key.startsWith(bucketPrefix(product, new Date(time_ms).toISOString().slice(0, 10))));
-      t.true(key > bucketStem(product, time_ms) && key < bucketStem(product, time_ms + 1000));
-    }),
-  );
+  const property = fc.property(fc.constantFrom(...SCAN_PRODUCTS), seconds, (product, s) => {
+    const time_ms = s * 1000;
+    const key = bucketKey(product, time_ms);
+    t.deepEqual(parseName(key), { product, time_ms });
+    t.true(key.startsWith(bucketPrefix(product, new Date(time_ms).toISOString().slice(0, 10))));
+    t.true(key > bucketStem(product, time_ms) && key < bucketStem(product, time_ms + 1000));
+  });
+  fc.assert(property);
 });
 
 const MESH = 'MRMS_MESH_00.50_20240228-025239.grib2';

@@ -273,14 +273,13 @@ test('a bound without a count is refused by name', (t) => {
 
 sharedTest('tiers of the real 24-hour maximum have the pixels and areas that independent tools found', (t) => {
   const maximum = emptyDayMaximum();
-  const companions = {
-    posh_pct: null,
-    vil_kg_m2: null,
-    echo_top_18_km: null,
-    echo_top_50_km: null,
-    max_reflectivity_dbz: null,
-  };
-  updateDayMaximum(maximum, { scan_time: DAY_MS, mesh: realField(REAL_DAY), companions, detections: [], filled: [] });
+  updateDayMaximum(maximum, {
+    scan_time: DAY_MS,
+    mesh: realField(REAL_DAY),
+    companions: {},
+    detections: [],
+    filled: [],
+  });
   const tiers = drawTiers(dayMaxRows(maximum, DAY), DAY, NO_COUNTS);
   t.deepEqual(
     tiers.map(({ threshold_mm, pixels, area_km2 }) => [threshold_mm, pixels, Math.round(area_km2 * 10) / 10]),
@@ -704,36 +703,32 @@ sharedTest('every tier in every tile of a real day is valid as decoded, at every
 test('any pixels across the corner of four tiles are valid polygons in each', async (t) => {
   const side = 12;
   const field = fc.array(fc.constantFrom(0, 0, 60, 200), { minLength: side * side, maxLength: side * side });
-  await fc.assert(
-    fc.asyncProperty(field, async (tenths) => {
-      const rows = Array.from({ length: side }, (_, r) => tenths.slice(r * side, (r + 1) * side));
-      // 100.1953 W, 39.9098 N: where the tiles 226 and 227, 387 and 388 of zoom 10 meet.
-      const mesh = drawTenths(rows, { row0: 1503, col0: 2974 });
-      const { faults } = await inspect(await openArchive(scanTiles(mesh)), 'hail');
-      t.deepEqual(faults, []);
-    }),
-    { numRuns: 40 },
-  );
+  const property = fc.asyncProperty(field, async (tenths) => {
+    const rows = Array.from({ length: side }, (_, r) => tenths.slice(r * side, (r + 1) * side));
+    // 100.1953 W, 39.9098 N: where the tiles 226 and 227, 387 and 388 of zoom 10 meet.
+    const mesh = drawTenths(rows, { row0: 1503, col0: 2974 });
+    const { faults } = await inspect(await openArchive(scanTiles(mesh)), 'hail');
+    t.deepEqual(faults, []);
+  });
+  await fc.assert(property, { numRuns: 40 });
 });
 
 test('any bands of reflectivity across the corner of four tiles are valid polygons in each, at every zoom', async (t) => {
   const side = 14;
   const field = fc.array(fc.constantFrom(-99, 20, 25, 70), { minLength: side * side, maxLength: side * side });
-  await fc.assert(
-    fc.asyncProperty(field, async (dbz) => {
-      const rows = Array.from({ length: side }, (_, r) => dbz.slice(r * side, (r + 1) * side));
-      // 95.625 W, 40.9799 N: where four tiles of zoom 6 meet.
-      const archive = drawReflectivityTiles({
-        composite: composite(rows, { row0: 1395, col0: 3430 }),
-        uncovered: null,
-        subject: 'a drawing',
-      });
-      const { faults, byZoom } = await inspect(await openArchive(archive), 'reflectivity');
-      t.deepEqual(faults, []);
-      t.is(byZoom.size, 7);
-    }),
-    { numRuns: 40 },
-  );
+  const property = fc.asyncProperty(field, async (dbz) => {
+    const rows = Array.from({ length: side }, (_, r) => dbz.slice(r * side, (r + 1) * side));
+    // 95.625 W, 40.9799 N: where four tiles of zoom 6 meet.
+    const archive = drawReflectivityTiles({
+      composite: composite(rows, { row0: 1395, col0: 3430 }),
+      uncovered: null,
+      subject: 'a drawing',
+    });
+    const { faults, byZoom } = await inspect(await openArchive(archive), 'reflectivity');
+    t.deepEqual(faults, []);
+    t.is(byZoom.size, 7);
+  });
+  await fc.assert(property, { numRuns: 40 });
 });
 
 test('below 10 mm there is no detection: no times, no counts, no confidence', (t) => {

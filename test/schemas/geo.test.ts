@@ -37,7 +37,7 @@ import { findConflicts } from '../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt, multiPolygonToWkt, polygonToWkt } from '../../schemas/geo/wkt.ts';
 import { openArchive } from '../support/data/archive.ts';
 import { drawPixels, type Pixels, pixelsOf, REAL_DAY, realField } from '../support/data/pixels.ts';
-import { isValidMultiPolygon } from '../support/data/rings.ts';
+import { isValidMultiPolygon, positionsOf } from '../support/data/rings.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 
 const HERE = { lat: 40, lon: -95 };
@@ -530,15 +530,7 @@ function countGroups({ rows, cols }: Pixels): number {
 
 test('a single pixel is its own box, counter-clockwise from its north-west corner', (t) => {
   t.deepEqual(traceMultiPolygon(drawPixels('1')), [
-    [
-      [
-        [-100, 40],
-        [-100, 39.99],
-        [-99.99, 39.99],
-        [-99.99, 40],
-        [-100, 40],
-      ],
-    ],
+    [positionsOf('-100 40, -100 39.99, -99.99 39.99, -99.99 40, -100 40')],
   ]);
 });
 
@@ -626,29 +618,25 @@ test('any pixels give a valid MultiPolygon of their area, one polygon per 4-conn
         cols: chosen.map((i) => 3000 + (i % side)),
       };
     });
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(masks, (pixels) => {
-        const polygons = traceMultiPolygon(pixels);
-        const area = shape(polygons)
-          .flat()
-          .reduce((sum, ring) => sum + ring, 0);
-        const turns = polygons.flat().every((ring) =>
-          ring.slice(0, -1).every((position, i) => {
-            const before = ring.at(i === 0 ? -2 : i - 1) as number[];
-            return turnsAt(before, position, ring[i + 1] as number[]);
-          }),
-        );
-        return (
-          isValidMultiPolygon(polygons) === null &&
-          area === pixels.rows.length &&
-          polygons.length === countGroups(pixels) &&
-          turns
-        );
+  const property = fc.property(masks, (pixels) => {
+    const polygons = traceMultiPolygon(pixels);
+    const area = shape(polygons)
+      .flat()
+      .reduce((sum, ring) => sum + ring, 0);
+    const turns = polygons.flat().every((ring) =>
+      ring.slice(0, -1).every((position, i) => {
+        const before = ring.at(i === 0 ? -2 : i - 1) as number[];
+        return turnsAt(before, position, ring[i + 1] as number[]);
       }),
-      { numRuns: 300 },
-    ),
-  );
+    );
+    return (
+      isValidMultiPolygon(polygons) === null &&
+      area === pixels.rows.length &&
+      polygons.length === countGroups(pixels) &&
+      turns
+    );
+  });
+  t.notThrows(() => fc.assert(property, { numRuns: 300 }));
 });
 
 /** True when the way turns at `b`. */
@@ -752,74 +740,32 @@ function depth(ring: Ring, lon: number, lat: number): number {
 }
 
 test('the hull of a square with points inside and on its sides is the square, counter-clockwise', (t) => {
-  const points = [
-    [0, 0],
-    [2, 2],
-    [1, 1],
-    [2, 0],
-    [1, 0],
-    [0, 2],
-    [0, 1],
-    [2, 0],
-  ];
-  t.deepEqual(convexHull(points), [
-    [0, 0],
-    [2, 0],
-    [2, 2],
-    [0, 2],
-    [0, 0],
-  ]);
+  const points = positionsOf('0 0, 2 2, 1 1, 2 0, 1 0, 0 2, 0 1, 2 0');
+  t.deepEqual(convexHull(points), positionsOf('0 0, 2 0, 2 2, 0 2, 0 0'));
 });
 
 test('the hull of one pixel is its own box, of two neighbours the box of both', (t) => {
-  t.deepEqual(pixelHull(drawPixels('1')), [
-    [-100, 39.99],
-    [-99.99, 39.99],
-    [-99.99, 40],
-    [-100, 40],
-    [-100, 39.99],
-  ]);
-  t.deepEqual(pixelHull(drawPixels('1 1')), [
-    [-100, 39.99],
-    [-99.98, 39.99],
-    [-99.98, 40],
-    [-100, 40],
-    [-100, 39.99],
-  ]);
+  t.deepEqual(pixelHull(drawPixels('1')), positionsOf('-100 39.99, -99.99 39.99, -99.99 40, -100 40, -100 39.99'));
+  t.deepEqual(pixelHull(drawPixels('1 1')), positionsOf('-100 39.99, -99.98 39.99, -99.98 40, -100 40, -100 39.99'));
 });
 
 test('the hull holds every corner and at least the area of the pixels', (t) => {
   const hull = pixelHull(SCATTERED);
   SCATTERED.rows.forEach((row, i) => {
-    for (const [dx, dy] of [
-      [-1, -1],
-      [-1, 1],
-      [1, -1],
-      [1, 1],
-    ] as const)
-      t.true(depth(hull, colLon(SCATTERED.cols[i]) + 0.005 * dx, rowLat(row) + 0.005 * dy) > -1e-12);
+    for (const dx of [-0.005, 0.005])
+      for (const dy of [-0.005, 0.005]) t.true(depth(hull, colLon(SCATTERED.cols[i]) + dx, rowLat(row) + dy) > -1e-12);
   });
   t.true(geodesicAreaKm2(hull) > SCATTERED.rows.reduce((sum, row) => sum + pixelAreaKm2(row), 0));
 });
 
 test('the centroid of a tall box lies south of its middle, where the globe is wider', (t) => {
   // Mean latitude of 30..50 N weighted by its cosine: (phi sin phi + cos phi) / sin phi between the bounds = 39.511.
-  const { lat } = ringCentroid([
-    [-100, 30],
-    [-90, 30],
-    [-90, 50],
-    [-100, 50],
-    [-100, 30],
-  ]);
+  const { lat } = ringCentroid(positionsOf('-100 30, -90 30, -90 50, -100 50, -100 30'));
   t.true(Math.abs(lat - 39.511) < 0.005, `${lat}`);
 });
 
 test('the centroid of a sliver lies inside it', (t) => {
-  const sliver = convexHull([
-    [-100, 30],
-    [-80, 42],
-    [-80, 42.01],
-  ]);
+  const sliver = convexHull(positionsOf('-100 30, -80 42, -80 42.01'));
   const { lat, lon } = ringCentroid(sliver);
   t.true(depth(sliver, lon, lat) > 0);
 });
@@ -920,11 +866,7 @@ test('a pixel is filled when a polygon holds its centre, whatever the polygon', 
 
 test('areas that share a border through pixel centres share no pixel and leave none out', (t) => {
   const [west, east] = [-99.995, -99.895];
-  const middle = [
-    [-99.945, 39.605],
-    [-99.935, 39.805],
-    [-99.945, 39.995],
-  ];
+  const middle = positionsOf('-99.945 39.605, -99.935 39.805, -99.945 39.995');
   const left = [[west, 39.605], ...middle, [west, 39.995], [west, 39.605]];
   const right = [[east, 39.605], [east, 39.995], ...middle.toReversed(), [east, 39.605]];
   const pixels = [left, right].flatMap((ring) => fillPixelsOf(fillPolygons([[ring]], WHOLE)));
@@ -955,16 +897,7 @@ test('no polygons are an empty multipolygon, both ways', (t) => {
 });
 
 test('other spacing, case and exponents are read', (t) => {
-  t.deepEqual(multiPolygonFromWkt(' Polygon((0 0,1e1 0 , 0 -2.5,0 0)) '), [
-    [
-      [
-        [0, 0],
-        [10, 0],
-        [0, -2.5],
-        [0, 0],
-      ],
-    ],
-  ]);
+  t.deepEqual(multiPolygonFromWkt(' Polygon((0 0,1e1 0 , 0 -2.5,0 0)) '), [[positionsOf('0 0, 10 0, 0 -2.5, 0 0')]]);
 });
 
 for (const wkt of [

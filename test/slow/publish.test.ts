@@ -8,7 +8,6 @@ import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'h
 import { compressors } from 'hyparquet-compressors';
 import { openEngine, sqlList } from '../../pipeline/duckdb.ts';
 import { filesBelow, namesIn } from '../../pipeline/files.ts';
-import type { CompanionValues } from '../../pipeline/grid.ts';
 import { adoptDate } from '../../pipeline/publish/adopt.ts';
 import { clearOldSimulated, deriveDate, expireReflectivity } from '../../pipeline/publish/commit-dates.ts';
 import { compactDay, compactMonth } from '../../pipeline/publish/compact.ts';
@@ -58,13 +57,6 @@ import {
 import { faultsOf } from '../support/kill/killed.ts';
 
 const at = (minute: number) => DAY_MS + minute * 60_000;
-const NO_COMPANIONS: CompanionValues = {
-  posh_pct: null,
-  vil_kg_m2: null,
-  echo_top_18_km: null,
-  echo_top_50_km: null,
-  max_reflectivity_dbz: null,
-};
 
 /** What several files of day maxima add up to. */
 async function merged(t: ExecutionContext, ...files: readonly (readonly Partial<DayMax>[])[]): Promise<DayMax[]> {
@@ -149,7 +141,7 @@ function scanAt(minute: number, tenths: readonly number[], filled: ScanOfDay['fi
   const detections = values.flatMap((line, r) =>
     line.flatMap((value, c) => (value >= 100 ? [{ row: 1500 + r, col: 3500 + c, confidence: value / 1000 }] : [])),
   );
-  return { scan_time: at(minute), mesh: drawTenths(values), companions: NO_COMPANIONS, detections, filled };
+  return { scan_time: at(minute), mesh: drawTenths(values), companions: {}, detections, filled };
 }
 
 function maximumOf(scans: readonly ScanOfDay[]): DayMax[] {
@@ -170,29 +162,27 @@ test('files of any split of the scans, merged in any order, give the rows of the
     }),
     { selector: ({ minute }) => minute, minLength: 1, maxLength: 12 },
   );
-  await fc.assert(
-    fc.asyncProperty(days, fc.boolean(), async (day, backwards) => {
-      const scans = day.map(({ minute, tenths, file }) => ({
-        file,
-        scan: scanAt(minute, tenths, [{ row: 1500, col: 3500 + file, mm: 20 + file, time: at(minute) }]),
-      }));
-      const paths: string[] = [];
-      for (const [file, members] of Map.groupBy(scans, (one) => one.file)) {
-        const path = join(folder, `${file}.parquet`);
-        const rows = maximumOf(members.map(({ scan }) => scan));
-        await stageRows(engine, dayMax, backwards ? rows.toReversed() : rows, path, 'observed');
-        paths.push(path);
-      }
-      const query = mergedDayMaxSql(backwards ? paths.toReversed() : paths, null);
-      const merged = await engine.rows<DayMax>(`SELECT * FROM (${query}) ORDER BY "row", col, interpolated`);
-      const whole = maximumOf(scans.map(({ scan }) => scan));
-      t.deepEqual(
-        merged.map((row) => ({ ...row, storm_date: DAY })),
-        whole,
-      );
-    }),
-    { numRuns: 25 },
-  );
+  const property = fc.asyncProperty(days, fc.boolean(), async (day, backwards) => {
+    const scans = day.map(({ minute, tenths, file }) => ({
+      file,
+      scan: scanAt(minute, tenths, [{ row: 1500, col: 3500 + file, mm: 20 + file, time: at(minute) }]),
+    }));
+    const paths: string[] = [];
+    for (const [file, members] of Map.groupBy(scans, (one) => one.file)) {
+      const path = join(folder, `${file}.parquet`);
+      const rows = maximumOf(members.map(({ scan }) => scan));
+      await stageRows(engine, dayMax, backwards ? rows.toReversed() : rows, path, 'observed');
+      paths.push(path);
+    }
+    const query = mergedDayMaxSql(backwards ? paths.toReversed() : paths, null);
+    const merged = await engine.rows<DayMax>(`SELECT * FROM (${query}) ORDER BY "row", col, interpolated`);
+    const whole = maximumOf(scans.map(({ scan }) => scan));
+    t.deepEqual(
+      merged.map((row) => ({ ...row, storm_date: DAY })),
+      whole,
+    );
+  });
+  await fc.assert(property, { numRuns: 25 });
 });
 
 const DATE = { partition: '2026-05-01', provenance: 'observed', storm_day_start_hour: 0, closed: false } as const;
@@ -379,47 +369,45 @@ test('rows of scans that are published in pieces and joined are those of all sca
     fc.record({ held: fc.subarray([0, 1, 2, 3]), endsPiece: fc.boolean(), endsHour: fc.boolean() }),
     { minLength: 1, maxLength: 12 },
   );
-  await fc.assert(
-    fc.asyncProperty(history, async (drawn) => {
-      const scans = drawn.map(({ held }, index) => scanOf(2 * index, held));
-      const framePath = join(folder, 'frames.parquet');
-      await stageRows(
-        engine,
-        frames,
-        scans.map(({ scan_time }) => frameRow(DAY, scan_time)),
-        framePath,
-        'observed',
-      );
-      const merge = async (paths: readonly string[], name: string) => {
-        const path = join(folder, `${name}.parquet`);
-        await stageQuery(engine, uncovered, mergedUncoveredSql(paths, [framePath]), path, 'observed');
-        return path;
-      };
-      const hours: string[] = [];
-      let pieces: string[] = [];
-      let piece: (typeof scans)[number][] = [];
-      for (const [index, scan] of scans.entries()) {
-        piece.push(scan);
-        const isLast = index === scans.length - 1;
-        if (!isLast && !drawn[index]?.endsPiece) continue;
-        const path = join(folder, `piece-${index}.parquet`);
-        await stageRows(engine, uncovered, uncoveredRows(piece), path, 'observed');
-        pieces.push(path);
-        piece = [];
-        if (!isLast && !drawn[index]?.endsHour) continue;
-        hours.push(await merge(pieces, `hour-${index}`));
-        pieces = [];
-      }
-      const whole = join(folder, 'whole.parquet');
-      await stageRows(engine, uncovered, uncoveredRows(scans), whole, 'observed');
-      t.deepEqual(
-        await readRows(engine, uncovered, [await merge(hours, 'day')]),
-        await readRows(engine, uncovered, [whole]),
-      );
-      for (const path of hours) await rm(path);
-    }),
-    { numRuns: 25 },
-  );
+  const property = fc.asyncProperty(history, async (drawn) => {
+    const scans = drawn.map(({ held }, index) => scanOf(2 * index, held));
+    const framePath = join(folder, 'frames.parquet');
+    await stageRows(
+      engine,
+      frames,
+      scans.map(({ scan_time }) => frameRow(DAY, scan_time)),
+      framePath,
+      'observed',
+    );
+    const merge = async (paths: readonly string[], name: string) => {
+      const path = join(folder, `${name}.parquet`);
+      await stageQuery(engine, uncovered, mergedUncoveredSql(paths, [framePath]), path, 'observed');
+      return path;
+    };
+    const hours: string[] = [];
+    let pieces: string[] = [];
+    let piece: (typeof scans)[number][] = [];
+    for (const [index, scan] of scans.entries()) {
+      piece.push(scan);
+      const isLast = index === scans.length - 1;
+      if (!isLast && !drawn[index]?.endsPiece) continue;
+      const path = join(folder, `piece-${index}.parquet`);
+      await stageRows(engine, uncovered, uncoveredRows(piece), path, 'observed');
+      pieces.push(path);
+      piece = [];
+      if (!isLast && !drawn[index]?.endsHour) continue;
+      hours.push(await merge(pieces, `hour-${index}`));
+      pieces = [];
+    }
+    const whole = join(folder, 'whole.parquet');
+    await stageRows(engine, uncovered, uncoveredRows(scans), whole, 'observed');
+    t.deepEqual(
+      await readRows(engine, uncovered, [await merge(hours, 'day')]),
+      await readRows(engine, uncovered, [whole]),
+    );
+    for (const path of hours) await rm(path);
+  });
+  await fc.assert(property, { numRuns: 25 });
 });
 
 async function published(t: Parameters<typeof scratch>[0]) {

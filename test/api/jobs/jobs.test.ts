@@ -45,7 +45,7 @@ import { drawTenths } from '../../support/data/draw.ts';
 import { PARQUET_READERS, parquetNotes } from '../../support/data/export-readers.ts';
 import { publishFeeds } from '../../support/data/feeds.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
-import { isValidMultiPolygon } from '../../support/data/rings.ts';
+import { isValidMultiPolygon, positionsOf } from '../../support/data/rings.ts';
 import { dayMaxRow } from '../../support/data/rows.ts';
 import { SCRATCH } from '../../support/data/world.ts';
 import { creditsOf, openAccount } from '../../support/service/account.ts';
@@ -700,15 +700,7 @@ test('figures of a swath row are those of /v1/hail/swaths from its bound on, and
   }
   const { features } = collection((await written({ dataset: 'swaths', format: 'geojson', state: 'KS' })).text());
   t.deepEqual(features[0]?.geometry.coordinates, [
-    [
-      [-99.99, 39.99],
-      [-99.98, 39.98],
-      [-99.97, 39.98],
-      [-99.95, 39.99],
-      [-99.95, 40],
-      [-99.99, 40],
-      [-99.99, 39.99],
-    ],
+    positionsOf('-99.99 39.99, -99.98 39.98, -99.97 39.98, -99.95 39.99, -99.95 40, -99.99 40, -99.99 39.99'),
   ]);
 });
 

@@ -177,41 +177,39 @@ const storms = fc
   });
 
 test('any order within ten minutes, with any repetitions, gives one created and one resolved for each storm', (t) => {
-  fc.assert(
-    fc.property(
-      storms,
-      fc.infiniteStream(fc.nat(10)),
-      fc.infiniteStream(fc.nat(3)),
-      ({ hail, ends, last }, delays, repeats) => {
-        const scans = Array.from({ length: last / 2 + 1 }, (_, k) => 2 * k);
-        const arrivals = scans
-          .flatMap((minute) =>
-            Array.from({ length: 1 + (repeats.next().value ?? 0) }, () => ({
-              minute,
-              at: minute + (delays.next().value ?? 0),
-            })),
-          )
-          .sort((a, b) => a.at - b.at);
-        const { alerts, look } = place();
-        const marks = arrivals.map(({ minute, at }) =>
-          look({
-            scan_ms: START_MS + minute * MS_PER_MIN,
-            on_time: (at - minute) * MS_PER_MIN <= LATE_AFTER_MS,
-            asked: true,
-            hail_mm: hail.has(minute) ? 30 : null,
-            covered_blocks: 9,
-          }),
-        );
-        const count = (mark: string) => marks.filter((one) => one === mark).length;
-        t.deepEqual([count('C'), count('R')], [ends.length, ends.length]);
-        t.deepEqual(
-          alerts.map(({ last_seen_ms }) => (last_seen_ms - START_MS) / MS_PER_MIN),
-          ends,
-        );
-      },
-    ),
-    { numRuns: 300 },
+  const property = fc.property(
+    storms,
+    fc.infiniteStream(fc.nat(10)),
+    fc.infiniteStream(fc.nat(3)),
+    ({ hail, ends, last }, delays, repeats) => {
+      const scans = Array.from({ length: last / 2 + 1 }, (_, k) => 2 * k);
+      const arrivals = scans
+        .flatMap((minute) =>
+          Array.from({ length: 1 + (repeats.next().value ?? 0) }, () => ({
+            minute,
+            at: minute + (delays.next().value ?? 0),
+          })),
+        )
+        .sort((a, b) => a.at - b.at);
+      const { alerts, look } = place();
+      const marks = arrivals.map(({ minute, at }) =>
+        look({
+          scan_ms: START_MS + minute * MS_PER_MIN,
+          on_time: (at - minute) * MS_PER_MIN <= LATE_AFTER_MS,
+          asked: true,
+          hail_mm: hail.has(minute) ? 30 : null,
+          covered_blocks: 9,
+        }),
+      );
+      const count = (mark: string) => marks.filter((one) => one === mark).length;
+      t.deepEqual([count('C'), count('R')], [ends.length, ends.length]);
+      t.deepEqual(
+        alerts.map(({ last_seen_ms }) => (last_seen_ms - START_MS) / MS_PER_MIN),
+        ends,
+      );
+    },
   );
+  fc.assert(property, { numRuns: 300 });
 });
 
 function episode(change: Partial<Episode>): Episode {
@@ -375,61 +373,65 @@ test('a warning is in force from when it is sent until the event ends, the end e
   );
 });
 
-test('an update replaces its predecessor by name, without a VTEC line too', (t) => {
-  const none = { vtec_event: null, vtec_action: null };
-  const messages = [
-    message('a', 0, 45, none),
-    message('b', 20, 45, { ...none, message_type: 'Update', replaces: 'a' }),
-  ];
-  t.deepEqual(inForce(messages, 10), ['a']);
-  t.deepEqual(inForce(messages, 20), ['b']);
-});
+const NO_VTEC = { vtec_event: null, vtec_action: null };
+const YEAR_MIN = 365 * 24 * 60;
+const FIRST = message('a', 0, 45);
+const UNNAMED = message('a', 0, 45, NO_VTEC);
+const CONTINUED = message('c', 20, 45, { message_type: 'Update', vtec_action: 'CON' });
+const CANCELLED = message('b', 20, 45, { message_type: 'Update', vtec_action: 'CAN' });
 
-test('an update replaces all earlier messages of its event, named or not', (t) => {
-  const messages = [message('a', 0, 45), message('b', 10, 45), message('c', 20, 45, { vtec_action: 'CON' })];
-  t.deepEqual(inForce(messages, 20), ['c']);
-});
+const IN_FORCE: readonly (readonly [
+  title: string,
+  messages: readonly Warning[],
+  expected: readonly (readonly [minute: number, ids: string])[],
+])[] = [
+  [
+    'an update replaces its predecessor by name, without a VTEC line too',
+    [UNNAMED, message('b', 20, 45, { ...NO_VTEC, message_type: 'Update', replaces: 'a' })],
+    [
+      [10, 'a'],
+      [20, 'b'],
+    ],
+  ],
+  [
+    'an update replaces all earlier messages of its event, named or not',
+    [FIRST, message('b', 10, 45), CONTINUED],
+    [[20, 'c']],
+  ],
+  ['an update that shortens an event ends it early', [FIRST, message('b', 10, 15, { vtec_action: 'CON' })], [[20, '']]],
+  ...['CAN', 'EXP', 'UPG'].map(
+    (vtec_action) =>
+      [
+        `the VTEC action ${vtec_action} ends its event`,
+        [FIRST, message('b', 10, 45, { message_type: 'Update', vtec_action })],
+        [[10, '']],
+      ] as const,
+  ),
+  [
+    'a CAP cancellation ends what it names',
+    [UNNAMED, message('b', 10, 45, { ...NO_VTEC, message_type: 'Cancel', replaces: 'a' })],
+    [[10, '']],
+  ],
+  [
+    'a cancellation of a part leaves the part that the same minute continues',
+    [FIRST, CANCELLED, CONTINUED],
+    [[25, 'c']],
+  ],
+  [
+    'the same event number in the next year is another event',
+    [FIRST, message('b', YEAR_MIN, YEAR_MIN + 45)],
+    [
+      [10, 'a'],
+      [YEAR_MIN + 1, 'b'],
+    ],
+  ],
+  ['messages of the future change nothing yet', [FIRST, CANCELLED], [[19, 'a']]],
+];
 
-test('an update that shortens an event ends it early', (t) => {
-  const messages = [message('a', 0, 45), message('b', 10, 15, { vtec_action: 'CON' })];
-  t.deepEqual(inForce(messages, 20), []);
-});
-
-for (const vtec_action of ['CAN', 'EXP', 'UPG'])
-  test(`the VTEC action ${vtec_action} ends its event`, (t) => {
-    const messages = [message('a', 0, 45), message('b', 10, 45, { message_type: 'Update', vtec_action })];
-    t.deepEqual(inForce(messages, 10), []);
+for (const [title, messages, expected] of IN_FORCE)
+  test(title, (t) => {
+    for (const [minute, ids] of expected) t.is(inForce(messages, minute).join(), ids, `${minute} min`);
   });
-
-test('a CAP cancellation ends what it names', (t) => {
-  const none = { vtec_event: null, vtec_action: null };
-  const messages = [
-    message('a', 0, 45, none),
-    message('b', 10, 45, { ...none, message_type: 'Cancel', replaces: 'a' }),
-  ];
-  t.deepEqual(inForce(messages, 10), []);
-});
-
-test('a cancellation of a part leaves the part that the same minute continues', (t) => {
-  const messages = [
-    message('a', 0, 45),
-    message('b', 20, 45, { message_type: 'Update', vtec_action: 'CAN' }),
-    message('c', 20, 45, { message_type: 'Update', vtec_action: 'CON' }),
-  ];
-  t.deepEqual(inForce(messages, 25), ['c']);
-});
-
-test('the same event number in the next year is another event', (t) => {
-  const year = 365 * 24 * 60;
-  const messages = [message('a', 0, 45), message('b', year, year + 45)];
-  t.deepEqual(inForce(messages, 10), ['a']);
-  t.deepEqual(inForce(messages, year + 1), ['b']);
-});
-
-test('messages of the future change nothing yet', (t) => {
-  const messages = [message('a', 0, 45), message('b', 20, 45, { vtec_action: 'CAN', replaces: 'a' })];
-  t.deepEqual(inForce(messages, 19), ['a']);
-});
 
 test('the newest comes first', (t) => {
   const messages = ['a', 'b', 'c'].map((id, i) => message(id, [5, 10, 0][i]!, 45, { vtec_event: `KOUN.SV.W.010${i}` }));
@@ -449,22 +451,20 @@ test('nothing in force has expired, and the order of arrival does not matter', (
     .map(({ id, sent, lasts, replaces, vtec_action, event }) =>
       message(`${id}`, sent, sent + lasts, { replaces: `${replaces}`, vtec_action, vtec_event: `E${event}` }),
     );
-  fc.assert(
-    fc.property(
-      fc.uniqueArray(anyMessage, { selector: (m) => m.warning_id }),
-      fc.integer({ min: 0, max: 120 }),
-      (messages, at) => {
-        const found = warningsInForce(messages, at);
-        t.true(
-          found.every(
-            ({ issued_at, expires_at }) => issued_at <= T0 + at * MS_PER_MIN && expires_at > T0 + at * MS_PER_MIN,
-          ),
-        );
-        t.deepEqual(warningsInForce(messages.toReversed(), at), found);
-      },
-    ),
-    { numRuns: 200 },
+  const property = fc.property(
+    fc.uniqueArray(anyMessage, { selector: (m) => m.warning_id }),
+    fc.integer({ min: 0, max: 120 }),
+    (messages, at) => {
+      const found = warningsInForce(messages, at);
+      t.true(
+        found.every(
+          ({ issued_at, expires_at }) => issued_at <= T0 + at * MS_PER_MIN && expires_at > T0 + at * MS_PER_MIN,
+        ),
+      );
+      t.deepEqual(warningsInForce(messages.toReversed(), at), found);
+    },
   );
+  fc.assert(property, { numRuns: 200 });
 });
 
 /** Id and minutes after 20 UTC at which each warning of the past was over. */
@@ -474,31 +474,17 @@ const past = (messages: readonly Warning[], since: number, at: number) =>
     (end_ms - T0) / MS_PER_MIN,
   ]);
 
-test('a warning of the past is its last message, once', (t) => {
-  const messages = [message('a', 0, 45), message('b', 10, 45, { vtec_action: 'CON' })];
-  t.deepEqual(past(messages, 0, 100), [['b', 45]]);
-});
+for (const [title, messages, since, at, expected] of [
+  ['a warning of the past is its last message, once', [FIRST, CONTINUED], 0, 100, [['c', 45]]],
+  ['a warning that expired before the span asked for is left out', [FIRST], 45, 100, []],
+  ['a warning that reaches into the span asked for is not left out', [FIRST], 44, 100, [['a', 45]]],
+  ['a warning that was cancelled was over with its cancellation', [FIRST, CANCELLED], 0, 100, [['a', 20]]],
+  ['a warning that was cancelled before the span is left out', [FIRST, CANCELLED], 20, 100, []],
+  ['a cancellation of the future ends nothing yet', [FIRST, CANCELLED], 0, 19, [['a', 45]]],
+  ['a warning lives on in the part that was continued', [FIRST, CANCELLED, CONTINUED], 0, 100, [['c', 45]]],
+] as const)
+  test(title, (t) => t.deepEqual(past(messages, since, at), expected as never));
 
-test('a warning that expired before the span asked for is left out, one that reaches into it is not', (t) => {
-  t.deepEqual(past([message('a', 0, 45)], 45, 100), []);
-  t.deepEqual(past([message('a', 0, 45)], 44, 100), [['a', 45]]);
-});
-
-test('a warning that was cancelled is in the past until its cancellation', (t) => {
-  const messages = [message('a', 0, 45), message('b', 20, 45, { vtec_action: 'CAN', replaces: 'a' })];
-  t.deepEqual(past(messages, 0, 100), [['a', 20]]);
-  t.deepEqual(past(messages, 20, 100), []);
-  t.deepEqual(past(messages, 0, 19), [['a', 45]]);
-});
-
-test('a warning whose part was cancelled lives on in the part that was continued', (t) => {
-  const messages = [
-    message('a', 0, 45),
-    message('b', 20, 45, { message_type: 'Update', vtec_action: 'CAN' }),
-    message('c', 20, 45, { message_type: 'Update', vtec_action: 'CON' }),
-  ];
-  t.deepEqual(past(messages, 0, 100), [['c', 45]]);
-});
 const DATE = '2026-05-01';
 const DAY_MS = Date.parse(`${DATE}T00:00:00Z`);
 const at = (minute: number) => DAY_MS + minute * MS_PER_MIN;
@@ -610,28 +596,27 @@ test('shares and gaps fill the date together, whatever the scans', (t) => {
     selector: ({ minute }) => minute,
     maxLength: 80,
   });
-  fc.assert(
-    fc.property(looks, (drawn) => {
-      const sorted = drawn.toSorted((a, b) => a.minute - b.minute);
-      const coverage = radarCoverageOf(
-        { times: sorted.map(({ minute }) => at(minute)), seen: sorted.map(({ seen }) => Number(seen)) },
-        WHOLE_DAY,
-        null,
-        false,
-      );
-      // Minute by minute, from the definition alone.
-      const isSeen = (minute: number) => {
-        const newest = sorted.findLast((look) => look.minute <= minute);
-        return newest?.seen === true && minute - newest.minute < 10;
-      };
-      const unseen = Array.from({ length: 1440 }, (_, minute) => minute).filter((minute) => !isSeen(minute));
-      t.true(Math.abs(coverage.share - (1440 - unseen.length) / 1440) < 1e-12);
-      const told = coverage.gaps.flatMap(({ from_ms, to_ms }) =>
-        Array.from({ length: (to_ms - from_ms) / MS_PER_MIN }, (_, k) => (from_ms - DAY_MS) / MS_PER_MIN + k),
-      );
-      t.deepEqual(told, unseen);
-    }),
-  );
+  const property = fc.property(looks, (drawn) => {
+    const sorted = drawn.toSorted((a, b) => a.minute - b.minute);
+    const coverage = radarCoverageOf(
+      { times: sorted.map(({ minute }) => at(minute)), seen: sorted.map(({ seen }) => Number(seen)) },
+      WHOLE_DAY,
+      null,
+      false,
+    );
+    // Minute by minute, from the definition alone.
+    const isSeen = (minute: number) => {
+      const newest = sorted.findLast((look) => look.minute <= minute);
+      return newest?.seen === true && minute - newest.minute < 10;
+    };
+    const unseen = Array.from({ length: 1440 }, (_, minute) => minute).filter((minute) => !isSeen(minute));
+    t.true(Math.abs(coverage.share - (1440 - unseen.length) / 1440) < 1e-12);
+    const told = coverage.gaps.flatMap(({ from_ms, to_ms }) =>
+      Array.from({ length: (to_ms - from_ms) / MS_PER_MIN }, (_, k) => (from_ms - DAY_MS) / MS_PER_MIN + k),
+    );
+    t.deepEqual(told, unseen);
+  });
+  fc.assert(property);
 });
 
 test('a date that came as the sum of a day has unknown scans, which are not full ones', (t) => {
@@ -989,13 +974,11 @@ test('footprints of any shape are all drawn in every tier, valid, and within the
     minLength: side * side,
     maxLength: side * side,
   });
-  fc.assert(
-    fc.property(sizes, fc.integer({ min: 0, max: 5000 }), (tenths, simplify_m) => {
-      const rows = Array.from({ length: side }, (_, r) => tenths.slice(r * side, (r + 1) * side));
-      t.is(brokenPromise(maximumPixelsOf(drawTenths(rows)), simplify_m), null);
-    }),
-    { numRuns: 60 },
-  );
+  const property = fc.property(sizes, fc.integer({ min: 0, max: 5000 }), (tenths, simplify_m) => {
+    const rows = Array.from({ length: side }, (_, r) => tenths.slice(r * side, (r + 1) * side));
+    t.is(brokenPromise(maximumPixelsOf(drawTenths(rows)), simplify_m), null);
+  });
+  fc.assert(property, { numRuns: 60 });
 });
 
 sharedTest('footprints of the real day are all drawn in every tier, within the tier below up to simplify_m', (t) => {

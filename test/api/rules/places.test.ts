@@ -36,7 +36,7 @@ import {
   combRing,
   corridorRing,
   isValidMultiPolygon,
-  ringOf,
+  positionsOf,
   simpleRing,
   starRing,
 } from '../../support/data/rings.ts';
@@ -74,22 +74,20 @@ function obviousKm(polygons: MultiPolygon, point: { lat: number; lon: number }):
 
 test('what is within a distance is what many positions of the edges say', (t) => {
   const polygons = multiPolygonFromWkt(SQUARE);
-  fc.assert(
-    fc.property(
-      fc.record({
-        lat: fc.double({ min: 33.5, max: 37.5, noNaN: true }),
-        lon: fc.double({ min: -100, max: -95, noNaN: true }),
-      }),
-      (point) => {
-        if (holds({ geometry: SQUARE }, point)) return t.true(isWithin(polygons, point, 0.001));
-        const km = obviousKm(polygons, point);
-        // Positions of an edge lie 0.28 km apart: near its end the true distance may be a little less.
-        t.true(isWithin(polygons, point, km + 1e-6));
-        t.false(isWithin(polygons, point, km * 0.999 - 0.14));
-      },
-    ),
-    { numRuns: 30 },
+  const property = fc.property(
+    fc.record({
+      lat: fc.double({ min: 33.5, max: 37.5, noNaN: true }),
+      lon: fc.double({ min: -100, max: -95, noNaN: true }),
+    }),
+    (point) => {
+      if (holds({ geometry: SQUARE }, point)) return t.true(isWithin(polygons, point, 0.001));
+      const km = obviousKm(polygons, point);
+      // Positions of an edge lie 0.28 km apart: near its end the true distance may be a little less.
+      t.true(isWithin(polygons, point, km + 1e-6));
+      t.false(isWithin(polygons, point, km * 0.999 - 0.14));
+    },
   );
+  fc.assert(property, { numRuns: 30 });
 });
 
 test('the distance to an edge is the geodesic: a metre more or less at 200 km decides', (t) => {
@@ -100,7 +98,7 @@ test('the distance to an edge is the geodesic: a metre more or less at 200 km de
   t.false(isWithin(polygons, south, km - 0.001));
 });
 
-const GEOMETRY_SQUARE: Ring = ringOf('-97 35, -96 35, -96 36, -97 36, -97 35');
+const GEOMETRY_SQUARE: Ring = positionsOf('-97 35, -96 35, -96 36, -97 36, -97 35');
 const SQ_M_PER_SQ_MI = 1609.344 ** 2;
 
 function polygon(...coordinates: unknown[]) {
@@ -184,7 +182,7 @@ for (const [what, ring, reason] of [
     'passes -96 36 twice',
   ],
 ] as const)
-  test(`refuses ${what}`, (t) => t.is(polygonShape(ringOf(ring)) as string, reason));
+  test(`refuses ${what}`, (t) => t.is(polygonShape(positionsOf(ring)) as string, reason));
 
 test('the edges of CONUS belong to it, and elevations are left out', (t) => {
   const corners = [
@@ -226,7 +224,7 @@ test('a ring of 499 positions is answered whole, one of 500 with one vertex less
 });
 
 test('the centre of gravity is what the four letters stand for, wherever the ring begins', (t) => {
-  const pennant = ringOf('-100 35, -90 35.5, -100 36, -100 35');
+  const pennant = positionsOf('-100 35, -90 35.5, -100 36, -100 35');
   t.is(shapeOf(pennant).centroid_geohash4, '9y73');
   t.is(shapeOf([...pennant.slice(1), [-90, 35.5]]).centroid_geohash4, '9y73');
 });
@@ -247,21 +245,19 @@ test('a point is a square mile, a box without extent and its own centre', (t) =>
 
 test('any simple ring has the area that geographiclib finds, and is stored as a valid ring of at most 499 positions', (t) => {
   const stored: Ring[] = [];
-  fc.assert(
-    fc.property(simpleRing, (ring) => {
-      const shape = shapeOf(ring);
-      const peer = geodesic.Geodesic.WGS84.Polygon(false);
-      for (const [lon, lat] of ring.slice(1)) peer.AddPoint(lat as number, lon as number);
-      const area = Math.abs(peer.Compute(false, true).area as number);
-      t.true(Math.abs((shape.area_sq_mi * SQ_M_PER_SQ_MI) / area - 1) < 1e-9);
-      const found = shape.ring ?? [];
-      t.true(found.length <= 499);
-      t.true(found.flat().every((degrees) => degrees === Number(degrees.toFixed(6))));
-      stored.push(found);
-      return true;
-    }),
-    { numRuns: 200 },
-  );
+  const property = fc.property(simpleRing, (ring) => {
+    const shape = shapeOf(ring);
+    const peer = geodesic.Geodesic.WGS84.Polygon(false);
+    for (const [lon, lat] of ring.slice(1)) peer.AddPoint(lat as number, lon as number);
+    const area = Math.abs(peer.Compute(false, true).area as number);
+    t.true(Math.abs((shape.area_sq_mi * SQ_M_PER_SQ_MI) / area - 1) < 1e-9);
+    const found = shape.ring ?? [];
+    t.true(found.length <= 499);
+    t.true(found.flat().every((degrees) => degrees === Number(degrees.toFixed(6))));
+    stored.push(found);
+    return true;
+  });
+  fc.assert(property, { numRuns: 200 });
   const questions = stored.map((ring) => ({
     wkt: `POLYGON((${ring.map((position) => position.join(' ')).join(', ')}))`,
     places: [],
@@ -295,14 +291,16 @@ function positionsAround(ring: Ring, shares: readonly (readonly [number, number]
 
 test('any simple ring holds the positions that turf finds inside it', (t) => {
   const share = fc.double({ min: 0, max: 1, noNaN: true });
-  fc.assert(
-    fc.property(simpleRing, fc.array(fc.tuple(share, share), { minLength: 20, maxLength: 60 }), (given, shares) => {
+  const property = fc.property(
+    simpleRing,
+    fc.array(fc.tuple(share, share), { minLength: 20, maxLength: 60 }),
+    (given, shares) => {
       const ring = sixDecimals(given);
       const tree = ringTree(ring);
       for (const at of positionsAround(ring, shares)) t.is(tree.holds(at), isInside(ring, at), JSON.stringify(at));
-    }),
-    { numRuns: 100 },
+    },
   );
+  fc.assert(property, { numRuns: 100 });
 });
 
 for (const [what, ring] of [
@@ -334,7 +332,7 @@ test('a ring passes through a square that an edge enters, with a vertex in it or
   t.false(tree.passesThrough({ lat: 35.5, lon: -97.005 }, 0.005), 'the ring runs along its rim');
   t.false(tree.passesThrough({ lat: 34.995, lon: -97.005 }, 0.005), 'a corner touches a corner');
   t.false(tree.passesThrough({ lat: 35.5, lon: -96.5 }, 0.4), 'the ring is around it');
-  const slope = ringTree(ringOf('-97 35, -96 36, -96 36.5, -97 35'));
+  const slope = ringTree(positionsOf('-97 35, -96 36, -96 36.5, -97 35'));
   t.true(slope.passesThrough({ lat: 35.495, lon: -96.496 }, 0.005));
   t.false(slope.passesThrough({ lat: 35.495, lon: -96.485 }, 0.005), 'in the box of the edge, beside it');
 });
@@ -538,23 +536,21 @@ const cell = fc.string({ unit: fc.constantFrom('a', 'ß', '😀', ' ', ',', '"',
 const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 6 });
 
 test('what was quoted is read back, as csv-parse reads it too', (t) => {
-  fc.assert(
-    fc.property(table, fc.constantFrom('\n', '\r\n'), (rows, end) => {
-      const text = rows.map((row) => row.map((one) => `"${one.replaceAll('"', '""')}"`).join(',')).join(end);
-      t.deepEqual(read(text), rows);
-      t.deepEqual(read(text), parse(text, { relax_column_count: true, record_delimiter: ['\r\n', '\n'] }));
-    }),
-  );
+  const property = fc.property(table, fc.constantFrom('\n', '\r\n'), (rows, end) => {
+    const text = rows.map((row) => row.map((one) => `"${one.replaceAll('"', '""')}"`).join(',')).join(end);
+    t.deepEqual(read(text), rows);
+    t.deepEqual(read(text), parse(text, { relax_column_count: true, record_delimiter: ['\r\n', '\n'] }));
+  });
+  fc.assert(property);
 });
 
 test('any text gives rows that end, whatever is wrong with it', (t) => {
   const text = fc.string({ unit: fc.constantFrom('a', ',', '"', '\n', '\r'), maxLength: 60 });
-  fc.assert(
-    fc.property(text, (given) => {
-      const lines = given.split(/\r\n|\r|\n/).filter((line) => line !== '').length;
-      t.true([...csvRows(given)].length <= Math.max(lines, 1));
-    }),
-  );
+  const property = fc.property(text, (given) => {
+    const lines = given.split(/\r\n|\r|\n/).filter((line) => line !== '').length;
+    t.true([...csvRows(given)].length <= Math.max(lines, 1));
+  });
+  fc.assert(property);
 });
 
 const GOOD = { name: 'Depot', lat: 41.5, lon: -97.25 };
@@ -827,22 +823,20 @@ function boxOf({ x, y }: MicroRing): number[] {
 }
 
 test('a ring is thinned to four vertices and stays simple, its vertices old ones in their order, its box the same', (t) => {
-  fc.assert(
-    fc.property(simpleRing, fc.integer({ min: 4, max: 20 }), (closed, most) => {
-      const ring = toMicroRing(closed);
-      const thin = thinRing(ring, most);
-      t.true(thin.x.length <= Math.max(most, 4));
-      t.is(selfContact(thin), null);
-      t.deepEqual(boxOf(thin), boxOf(ring));
-      const place = ({ x, y }: MicroRing) => Array.from(x, (lon, i) => `${lon} ${y[i]}`);
-      const old = place(ring);
-      const at = place(thin).map((vertex) => old.indexOf(vertex));
-      t.false(at.includes(-1));
-      t.true(at.filter((index, i) => index < (at.at(i - 1) as number)).length <= 1, 'they go round once');
-      return true;
-    }),
-    { numRuns: 300 },
-  );
+  const property = fc.property(simpleRing, fc.integer({ min: 4, max: 20 }), (closed, most) => {
+    const ring = toMicroRing(closed);
+    const thin = thinRing(ring, most);
+    t.true(thin.x.length <= Math.max(most, 4));
+    t.is(selfContact(thin), null);
+    t.deepEqual(boxOf(thin), boxOf(ring));
+    const place = ({ x, y }: MicroRing) => Array.from(x, (lon, i) => `${lon} ${y[i]}`);
+    const old = place(ring);
+    const at = place(thin).map((vertex) => old.indexOf(vertex));
+    t.false(at.includes(-1));
+    t.true(at.filter((index, i) => index < (at.at(i - 1) as number)).length <= 1, 'they go round once');
+    return true;
+  });
+  fc.assert(property, { numRuns: 300 });
 });
 
 test('a circle of twenty thousand vertices keeps its area within a ten-thousandth with 498 of them', (t) => {
@@ -941,17 +935,15 @@ function touchesByPairs(ring: MicroRing): boolean {
 test('small rings on a coarse grid are simple exactly when no pair of edges touches', (t) => {
   const vertex = fc.tuple(fc.nat(5), fc.nat(5));
   let simple = 0;
-  fc.assert(
-    fc.property(fc.array(vertex, { minLength: 3, maxLength: 9 }), (vertices) => {
-      const [first] = vertices;
-      const ring = toMicroRing([...vertices, first as [number, number]].map(([x, y]) => [x / 1e6, y / 1e6]));
-      fc.pre(ring.x.length >= 3);
-      const found = selfContact(ring);
-      if (found === null) simple += 1;
-      return (found !== null) === touchesByPairs(ring);
-    }),
-    { numRuns: 5000 },
-  );
+  const property = fc.property(fc.array(vertex, { minLength: 3, maxLength: 9 }), (vertices) => {
+    const [first] = vertices;
+    const ring = toMicroRing([...vertices, first as [number, number]].map(([x, y]) => [x / 1e6, y / 1e6]));
+    fc.pre(ring.x.length >= 3);
+    const found = selfContact(ring);
+    if (found === null) simple += 1;
+    return (found !== null) === touchesByPairs(ring);
+  });
+  fc.assert(property, { numRuns: 5000 });
   t.true(simple > 100, `${simple} of them were simple`);
 });
 

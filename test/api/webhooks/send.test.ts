@@ -26,6 +26,7 @@ import { boxRing, type Position } from '../../../schemas/geo/position.ts';
 import type { Ring } from '../../../schemas/geo/rings.ts';
 import { EarlierEventBody } from '../../../schemas/webhook-events.ts';
 import { departuresOfEvent } from '../../support/data/described-events.ts';
+import { positionsOf } from '../../support/data/rings.ts';
 import { pluck } from '../../support/data/rows.ts';
 import { raise } from '../../support/service/alerts.ts';
 import { startReceiver } from '../../support/service/receiver.ts';
@@ -656,12 +657,7 @@ test('a place is given its largest detection, not the nearest and not one outsid
 });
 
 test('a polygon is hit by a pixel over it or its edge, and not by one in its box alone', async (t) => {
-  const { place, outline } = area('triangle', [
-    [-97.1, 35],
-    [-96.9, 35],
-    [-97, 35.2],
-    [-97.1, 35],
-  ]);
+  const { place, outline } = area('triangle', positionsOf('-97.1 35, -96.9 35, -97 35.2, -97.1 35'));
   const outlines = { triangle: outline };
   t.deepEqual(await hits([place], hail([35.05, -97, 30]), outlines), { triangle: 30 });
   t.deepEqual(await hits([place], hail([35, -97, 30]), outlines), { triangle: 30 });

@@ -209,17 +209,15 @@ const picture = fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, ma
 );
 
 test('labels equal those of a slow flood fill', (t) => {
-  fc.assert(
-    fc.property(picture, fc.constantFrom(4 as const, 8 as const), (values, connectivity) => {
-      const labels = labelComponents(drawTenths(values), 50, connectivity);
-      const expected = floodFill(values, 50, connectivity);
-      t.deepEqual(
-        [...labels.label],
-        expected.flatMap((row, r) => row.filter((_, c) => values[r]?.[c] > 0)),
-      );
-    }),
-    { numRuns: 300 },
-  );
+  const property = fc.property(picture, fc.constantFrom(4 as const, 8 as const), (values, connectivity) => {
+    const labels = labelComponents(drawTenths(values), 50, connectivity);
+    const expected = floodFill(values, 50, connectivity);
+    t.deepEqual(
+      [...labels.label],
+      expected.flatMap((row, r) => row.filter((_, c) => values[r]?.[c] > 0)),
+    );
+  });
+  fc.assert(property, { numRuns: 300 });
 });
 
 const realField = (name: string): HailField => {
@@ -390,24 +388,22 @@ const rough = fc
 
 test('every pixel belongs to exactly one cell, cells are connected and reach 15 mm', (t) => {
   let split = 0;
-  fc.assert(
-    fc.property(rough, (values) => {
-      const field = drawTenths(values);
-      const cells = splitComponent(field, everything(field));
-      if (cells.length > 1) split++;
-      t.deepEqual(
-        cells.flatMap((cell) => [...cell]).sort((a, b) => a - b),
-        [...field.tenths.keys()],
-      );
-      for (const cell of cells) {
-        const alone = new Set(cell);
-        const kept = values.map((row, r) => row.map((value, c) => (alone.has(r * 42 + c) ? value : 0)));
-        t.is(labelComponents(drawTenths(kept), 1, 8).count, 1);
-      }
-      if (cells.length > 1) t.true(peaks(field, cells).every((mm) => mm >= 15));
-    }),
-    { numRuns: 60 },
-  );
+  const property = fc.property(rough, (values) => {
+    const field = drawTenths(values);
+    const cells = splitComponent(field, everything(field));
+    if (cells.length > 1) split++;
+    t.deepEqual(
+      cells.flatMap((cell) => [...cell]).sort((a, b) => a - b),
+      [...field.tenths.keys()],
+    );
+    for (const cell of cells) {
+      const alone = new Set(cell);
+      const kept = values.map((row, r) => row.map((value, c) => (alone.has(r * 42 + c) ? value : 0)));
+      t.is(labelComponents(drawTenths(kept), 1, 8).count, 1);
+    }
+    if (cells.length > 1) t.true(peaks(field, cells).every((mm) => mm >= 15));
+  });
+  fc.assert(property, { numRuns: 60 });
   t.true(split > 10);
 });
 
@@ -708,21 +704,19 @@ const others = fc.record({
 });
 
 test('the probability never falls when MESH rises, whatever else is known or missing', (t) => {
-  fc.assert(
-    fc.property(
-      others,
-      fc.double({ min: 1, max: 150, noNaN: true }),
-      fc.double({ min: 1, max: 150, noNaN: true }),
-      (rest, a, b) => {
-        const [low, high] = [Math.min(a, b), Math.max(a, b)].map(
-          (mesh_mm) => hailProbability({ ...rest, mesh_mm }).probability,
-        );
-        t.true((low as number) <= (high as number));
-        t.true((low as number) >= 0.005 && (high as number) <= 0.995);
-      },
-    ),
-    { numRuns: 500 },
+  const property = fc.property(
+    others,
+    fc.double({ min: 1, max: 150, noNaN: true }),
+    fc.double({ min: 1, max: 150, noNaN: true }),
+    (rest, a, b) => {
+      const [low, high] = [Math.min(a, b), Math.max(a, b)].map(
+        (mesh_mm) => hailProbability({ ...rest, mesh_mm }).probability,
+      );
+      t.true((low as number) <= (high as number));
+      t.true((low as number) >= 0.005 && (high as number) <= 0.995);
+    },
   );
+  fc.assert(property, { numRuns: 500 });
 });
 
 test('with MESH alone the model stays within .16 of the one-variable law of ProbHail', (t) => {

@@ -34,6 +34,7 @@ import {
   seededRandom,
   simplePacking,
 } from '../../support/data/grib2-files.ts';
+import { positionsOf } from '../../support/data/rings.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** Packed MESH of a picture: each digit is tens of mm, '.' is covered and dry, 'x' is no coverage. */
@@ -778,13 +779,7 @@ test('what no measurement is in the products we read is that of the table, but f
   }
 });
 /** A storm one degree wide with what the feed writes about it; every number is text. */
-const SQUARE = [
-  [-96, 38],
-  [-96, 39],
-  [-95, 39],
-  [-95, 38],
-  [-96, 38],
-];
+const SQUARE = positionsOf('-96 38, -96 39, -95 39, -95 38, -96 38');
 const PROPERTIES: Readonly<Record<string, unknown>> = {
   ID: '89234',
   MESH: '0.25',
@@ -930,15 +925,7 @@ test('clockwise rings are turned round, open ones closed, counter-clockwise ones
 });
 
 test('a ring that touches itself is kept', (t) => {
-  const bow = [
-    [-96, 38],
-    [-96, 40],
-    [-95, 39],
-    [-94, 40],
-    [-94, 38],
-    [-95, 39],
-    [-96, 38],
-  ];
+  const bow = positionsOf('-96 38, -96 40, -95 39, -94 40, -94 38, -95 39, -96 38');
   t.regex(only({ ring: bow }).geometry, /^POLYGON \(\(-96 38, -95 39, -94 38/);
 });
 

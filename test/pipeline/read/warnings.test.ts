@@ -23,7 +23,7 @@ import { utcDate } from '../../../schemas/time.ts';
 import { alertFeature, alertFile, type MadeAlert } from '../../support/data/alert.ts';
 import { feedFigures, minuteOf, tally } from '../../support/data/feed-figures.ts';
 import { withInstants } from '../../support/data/relative-times.ts';
-import { ringOf } from '../../support/data/rings.ts';
+import { positionsOf } from '../../support/data/rings.ts';
 import { pluck } from '../../support/data/rows.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
@@ -187,7 +187,7 @@ test('a still storm has a speed of 0 and no direction', (t) => {
   t.deepEqual([speed_kmh, direction_deg], [0, null]);
 });
 
-const polygonOf = (text: string) => ({ type: 'Polygon', coordinates: [ringOf(text)] });
+const polygonOf = (text: string) => ({ type: 'Polygon', coordinates: [positionsOf(text)] });
 
 test('a polygon drawn clockwise is wound the other way round', (t) => {
   const { geometry } = only({ geometry: polygonOf('-98 35, -98 36, -97 36, -97 35, -98 35') });
@@ -195,7 +195,7 @@ test('a polygon drawn clockwise is wound the other way round', (t) => {
 });
 
 const OFF_THE_GLOBE = "position '[-97,95]', expected longitude and latitude";
-const OF_TEXT = { type: 'Polygon', coordinates: [[[-98, 35], ['-97', '35'], ...ringOf('-97 36, -98 35')]] };
+const OF_TEXT = { type: 'Polygon', coordinates: [[[-98, 35], ['-97', '35'], ...positionsOf('-97 36, -98 35')]] };
 const POINT = { type: 'Point', coordinates: [-98, 35] };
 for (const [title, geometry, reason] of [
   [
@@ -289,26 +289,22 @@ test('a collection without features is sound: there are no warnings', (t) => {
 });
 
 test('whatever stands among the features, the sound warning beside it is kept', (t) => {
-  fc.assert(
-    fc.property(fc.array(fc.anything({ maxDepth: 3 }), { maxLength: 5 }), (junk) => {
-      const features = JSON.parse(JSON.stringify([...junk, alertFeature()]) ?? '[]') as unknown[];
-      const { rows } = readAlerts(alertFile(...features), 'x', NOW);
-      t.is(rows.length, 1);
-    }),
-    { numRuns: 200 },
-  );
+  const property = fc.property(fc.array(fc.anything({ maxDepth: 3 }), { maxLength: 5 }), (junk) => {
+    const features = JSON.parse(JSON.stringify([...junk, alertFeature()]) ?? '[]') as unknown[];
+    const { rows } = readAlerts(alertFile(...features), 'x', NOW);
+    t.is(rows.length, 1);
+  });
+  fc.assert(property, { numRuns: 200 });
 });
 
 test('whatever stands in one property, the warning is read or set aside, and never thrown', (t) => {
   const names = Object.keys(alertFeature().properties as object);
-  fc.assert(
-    fc.property(fc.constantFrom(...names, 'geometry'), fc.jsonValue(), (name, value) => {
-      const made = name === 'geometry' ? { geometry: value } : { properties: { [name]: value } };
-      const { rows, set_aside, others } = alertsRead(alertFeature(made));
-      t.true(rows.length + set_aside.length + others.size >= 1);
-    }),
-    { numRuns: 300 },
-  );
+  const property = fc.property(fc.constantFrom(...names, 'geometry'), fc.jsonValue(), (name, value) => {
+    const made = name === 'geometry' ? { geometry: value } : { properties: { [name]: value } };
+    const { rows, set_aside, others } = alertsRead(alertFeature(made));
+    t.true(rows.length + set_aside.length + others.size >= 1);
+  });
+  fc.assert(property, { numRuns: 300 });
 });
 
 /** When the real texts were received; they have no month and year. */
@@ -634,7 +630,7 @@ sharedTest(
 );
 
 test('a repeated position is no corner, and the third number of a position is no height here', (t) => {
-  const ring = ringOf('-98 35, -97 35, -97 35, -97 36, -98 35').map((position) => [...position, 0]);
+  const ring = positionsOf('-98 35, -97 35, -97 35, -97 36, -98 35').map((position) => [...position, 0]);
   t.deepEqual(checkPolygon([ring]), {
     geometry: 'POLYGON ((-98 35, -97 35, -97 36, -98 35))',
     bbox: [-98, 35, -97, 36],
@@ -648,7 +644,7 @@ for (const [title, ring] of [
   ['larger than the country', '-130 20, -60 20, -60 55, -130 55, -130 20'],
 ] as const)
   test(`a polygon ${title} is refused with its span`, (t) => {
-    t.regex(String(checkPolygon([ringOf(ring)])), /^spans \d+ degrees, expected at most 60/);
+    t.regex(String(checkPolygon([positionsOf(ring)])), /^spans \d+ degrees, expected at most 60/);
   });
 
 const GEOJSON_NOW = Date.parse('2025-06-05T20:00:00Z');
@@ -663,8 +659,8 @@ const PROPERTIES: Readonly<Record<string, unknown>> = {
   stroke: '#FF6600',
   fill: '#FFA366',
 };
-const GEOJSON_SQUARE = ringOf('-98 35, -97 35, -97 36, -98 36, -98 35');
-const HOLE = ringOf('-97.8 35.2, -97.2 35.2, -97.2 35.8, -97.8 35.2');
+const GEOJSON_SQUARE = positionsOf('-98 35, -97 35, -97 36, -98 36, -98 35');
+const HOLE = positionsOf('-97.8 35.2, -97.2 35.2, -97.2 35.8, -97.8 35.2');
 const EMPTY = { type: 'GeometryCollection', geometries: [] };
 
 function feature(
@@ -866,13 +862,11 @@ test('whatever the geometry is, it becomes an area or a reason', (t) => {
     fc.array(fc.array(fc.array(number, { maxLength: 3 }), { maxLength: 6 }), { maxLength: 3 }),
     { maxLength: 3 },
   );
-  fc.assert(
-    fc.property(coordinates, (value) => {
-      const { rows } = outlooksRead(feature({}, { type: 'MultiPolygon', coordinates: value }), feature());
-      t.true(rows.length >= 1);
-    }),
-    { numRuns: 300 },
-  );
+  const property = fc.property(coordinates, (value) => {
+    const { rows } = outlooksRead(feature({}, { type: 'MultiPolygon', coordinates: value }), feature());
+    t.true(rows.length >= 1);
+  });
+  fc.assert(property, { numRuns: 300 });
 });
 
 const HOUR_MS = 3_600_000;
@@ -1311,14 +1305,12 @@ for (const [file, table, read] of READERS)
     const bytes = readFileSync(sharedData(...file));
     const check = (given: Buffer) => read(given).rows.forEach((row) => void table.parse(row));
     t.notThrows(() => check(bytes));
-    fc.assert(
-      fc.property(changes, (made) => {
-        try {
-          check(damage(bytes, made));
-        } catch (error) {
-          if (!(error instanceof BadInput)) throw error;
-        }
-      }),
-      { numRuns: 150 },
-    );
+    const property = fc.property(changes, (made) => {
+      try {
+        check(damage(bytes, made));
+      } catch (error) {
+        if (!(error instanceof BadInput)) throw error;
+      }
+    });
+    fc.assert(property, { numRuns: 150 });
   });

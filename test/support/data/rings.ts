@@ -3,7 +3,7 @@ import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { findConflicts } from '../../../schemas/geo/validity.ts';
 
 /** Positions of `-98 35, -97 35`. */
-export function ringOf(text: string): number[][] {
+export function positionsOf(text: string): number[][] {
   return text.split(', ').map((position) => position.split(' ').map(Number));
 }
 

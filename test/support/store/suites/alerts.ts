@@ -363,39 +363,37 @@ export function alertOrdersSuite(test: Register): void {
       fc.infiniteStream(fc.nat(5)),
       fc.infiniteStream(fc.nat(7)),
     );
-    await fc.assert(
-      fc.asyncProperty(storms, async ([steps, delays, chances]) => {
-        await records.transaction(async (rows) => {
-          for (const table of ['messages', 'alerts', 'matched_scans', 'tasks'] as const)
-            await rows.deleteFrom(table).execute();
-        });
-        const hailAt = [4];
-        for (const step of steps) hailAt.push((hailAt.at(-1) ?? 0) + 2 * step);
-        const last = hailAt.at(-1) ?? 4;
-        const scans = everyTwo(0, last + 44).map(
-          (minute) => (hailAt.includes(minute) ? hail(minute) : clear(minute))[0] as MadeScan,
-        );
-        const arriving = scans
-          .map((scan) => ({ scan, at: scan.minute + 2 * (delays.next().value ?? 0) }))
-          .sort((a, b) => a.at - b.at);
-        const published: MadeScan[] = [];
-        const parts = watchPartsOf(records, { now: () => world.now_ms, published: () => published });
-        let watch = createWatch(parts);
-        for (const { scan, at } of arriving) {
-          published.push(scan);
-          world.now_ms = START_MS + at * MINUTE_MS;
-          const chance = chances.next().value ?? 0;
-          if (chance === 0) continue; // comes with the next edition
-          if (chance === 1) watch = createWatch(parts); // a restart
-          await watch(editionOf(published));
-          if (chance === 2) await createWatch(parts)(editionOf(published)); // another process
-        }
+    const property = fc.asyncProperty(storms, async ([steps, delays, chances]) => {
+      await records.transaction(async (rows) => {
+        for (const table of ['messages', 'alerts', 'matched_scans', 'tasks'] as const)
+          await rows.deleteFrom(table).execute();
+      });
+      const hailAt = [4];
+      for (const step of steps) hailAt.push((hailAt.at(-1) ?? 0) + 2 * step);
+      const last = hailAt.at(-1) ?? 4;
+      const scans = everyTwo(0, last + 44).map(
+        (minute) => (hailAt.includes(minute) ? hail(minute) : clear(minute))[0] as MadeScan,
+      );
+      const arriving = scans
+        .map((scan) => ({ scan, at: scan.minute + 2 * (delays.next().value ?? 0) }))
+        .sort((a, b) => a.at - b.at);
+      const published: MadeScan[] = [];
+      const parts = watchPartsOf(records, { now: () => world.now_ms, published: () => published });
+      let watch = createWatch(parts);
+      for (const { scan, at } of arriving) {
+        published.push(scan);
+        world.now_ms = START_MS + at * MINUTE_MS;
+        const chance = chances.next().value ?? 0;
+        if (chance === 0) continue; // comes with the next edition
+        if (chance === 1) watch = createWatch(parts); // a restart
         await watch(editionOf(published));
-        t.deepEqual(await eventsOf(records), ['alert.created', 'alert.resolved']);
-        t.like((await alertsOf(records))[0], { status: 'resolved', seen: last, resolved: last + 30 });
-      }),
-      { numRuns: 20 },
-    );
+        if (chance === 2) await createWatch(parts)(editionOf(published)); // another process
+      }
+      await watch(editionOf(published));
+      t.deepEqual(await eventsOf(records), ['alert.created', 'alert.resolved']);
+      t.like((await alertsOf(records))[0], { status: 'resolved', seen: last, resolved: last + 30 });
+    });
+    await fc.assert(property, { numRuns: 20 });
     t.truthy(subscription_id);
   });
 }
