@@ -48,6 +48,17 @@ async function opened(t: ExecutionContext, dem: Partial<DemFile> = {}, in_metres
   return file;
 }
 
+/** Heights of a model, row by row. */
+async function heightsOf(dem: Awaited<ReturnType<typeof openDem>>, first: number, count: number): Promise<number[][]> {
+  return (await dem.readRows(first, count)).map((row) => [...row]);
+}
+
+/** A model of half a degree as another writer makes it. */
+function madeElsewhere(heights: Float32Array, width: number): Uint8Array {
+  const places = { GeographicTypeGeoKey: 4326, ModelPixelScale: [0.5, 0.5, 0], ModelTiepoint: [0, 0, 0, -100, 50, 0] };
+  return new Uint8Array(writeArrayBuffer(heights, { width, height: heights.length / width, ...places }));
+}
+
 const EXPECTED = Array.from({ length: 6 }, (_, row) => Array.from({ length: 8 }, (_, col) => 100 * row + col));
 
 for (const [title, dem] of [
@@ -59,14 +70,8 @@ for (const [title, dem] of [
     const dem_ = await opened(t, dem);
     t.like(dem_, { rows: 6, cols: 8, north_lat: 49.75, west_lon: -99.75, lat_step_deg: 0.5, lon_step_deg: 0.5 });
     t.like(dem_, { file: 'dem.tif', step_arcsec: 1800 });
-    t.deepEqual(
-      (await dem_.readRows(0, 6)).map((row) => [...row]),
-      EXPECTED,
-    );
-    t.deepEqual(
-      (await dem_.readRows(3, 2)).map((row) => [...row]),
-      EXPECTED.slice(3, 5),
-    );
+    t.deepEqual(await heightsOf(dem_, 0, 6), EXPECTED);
+    t.deepEqual(await heightsOf(dem_, 3, 2), EXPECTED.slice(3, 5));
   });
 
 test('a pixel that is a point has its place at the corner that the file gives', async (t) => {
@@ -104,13 +109,10 @@ test('heights closer than 250 m are averaged in groups, without those that are n
   });
   t.like(dem, { rows: 2, cols: 3, lat_step_deg: 2 * step_deg, north_lat: 50 - step_deg, west_lon: -100 + step_deg });
   t.is(Math.round(dem.step_arcsec * 1000) / 1000, 3);
-  t.deepEqual(
-    (await dem.readRows(0, 2)).map((row) => [...row]),
-    [
-      [25, 3, 8],
-      [3, Number.NaN, 6],
-    ],
-  );
+  t.deepEqual(await heightsOf(dem, 0, 2), [
+    [25, 3, 8],
+    [3, Number.NaN, 6],
+  ]);
 });
 
 test('NAD83 is as good as WGS84', async (t) => {
@@ -122,22 +124,12 @@ test('a model that does not say its unit is read when somebody vouches for metre
 });
 
 test('a file that another writer made is read too', async (t) => {
-  const content = writeArrayBuffer(Float32Array.from([1, 2, 3, 4, 5, 6]), {
-    width: 3,
-    height: 2,
-    GeographicTypeGeoKey: 4326,
-    ModelPixelScale: [0.5, 0.5, 0],
-    ModelTiepoint: [0, 0, 0, -100, 50, 0],
-  });
-  const dem = await openDem(await written(t, new Uint8Array(content)), true);
+  const dem = await openDem(await written(t, madeElsewhere(Float32Array.from([1, 2, 3, 4, 5, 6]), 3)), true);
   t.teardown(() => dem.close());
-  t.deepEqual(
-    (await dem.readRows(0, 2)).map((row) => [...row]),
-    [
-      [1, 2, 3],
-      [4, 5, 6],
-    ],
-  );
+  t.deepEqual(await heightsOf(dem, 0, 2), [
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
 });
 
 const WHOLE = demFile(PLAIN);
@@ -170,14 +162,7 @@ for (const [title, content, reason] of [
 
 test('a model that is cut off is refused before its end is read as sea', async (t) => {
   // The library writes the directory first: what is missing are heights.
-  const content = writeArrayBuffer(new Float32Array(600), {
-    width: 30,
-    height: 20,
-    GeographicTypeGeoKey: 4326,
-    ModelPixelScale: [0.5, 0.5, 0],
-    ModelTiepoint: [0, 0, 0, -100, 50, 0],
-  });
-  const path = await written(t, new Uint8Array(content).slice(0, -100));
+  const path = await written(t, madeElsewhere(new Float32Array(600), 30).slice(0, -100));
   await t.throwsAsync(openDem(path, true), {
     instanceOf: BadInput,
     message: /ends at byte \d+, expected \d+: it is cut off/,
