@@ -3,15 +3,19 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import fc from 'fast-check';
+import { readConfig } from '../../pipeline/config.ts';
 import { openEngine } from '../../pipeline/duckdb.ts';
 import { Unreadable } from '../../pipeline/error.ts';
+import { silent } from '../../pipeline/log.ts';
 import { compactDay } from '../../pipeline/publish/compact.ts';
 import { readNewest, tablePaths } from '../../pipeline/publish/manifests.ts';
 import { allRows } from '../../pipeline/publish/merge.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
+import { pollBucket } from '../../pipeline/scans/bucket.ts';
 import { planWork, type Work } from '../../pipeline/scans/plan.ts';
 import { startReadPool } from '../../pipeline/scans/read.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
+import { Unavailable } from '../../pipeline/sources/http.ts';
 import { SCAN_PRODUCTS, type SourceFile } from '../../pipeline/sources/names.ts';
 import { planScans, type ScanPlan } from '../../pipeline/sources/plan.ts';
 import type { CommittedScan } from '../../schemas/manifest.ts';
@@ -401,4 +405,16 @@ test('work: files in any order end in the scans of the right order, and then the
     }
   });
   fc.assert(property);
+});
+
+test('after a look at the bucket that failed the next one follows, until the stream is stopped', async (t) => {
+  const stop = new AbortController();
+  let looks = 0;
+  const opened = () => {
+    if (++looks === 2) stop.abort();
+    throw new Unavailable('bucket', 'is away');
+  };
+  const polling = { log: silent, every_ms: 1, signal: stop.signal };
+  for await (const _ of pollBucket(readConfig({}), [], opened, polling)) t.fail();
+  t.is(looks, 2);
 });
