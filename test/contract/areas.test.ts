@@ -836,12 +836,6 @@ test('an unknown, malformed or foreign cursor of the locations is 400 invalid_pa
   t.is(await creditsUsed(t.context), 0);
 });
 
-test('a business sees its own locations only', async (t) => {
-  const key = await strangersKey(t.context);
-  await upload(t.context, rows(3), key);
-  t.is((await list(t.context)).count, 0);
-});
-
 async function uploaded(service: RunningService, count: number, key = service.live_key): Promise<string[]> {
   return (await upload(service, rows(count), key)).accepted.map(({ id }) => id);
 }
@@ -872,13 +866,6 @@ test('repeated ids count once, and a second deletion finds nothing', async (t) =
   const first = await t.context.json(LOCATIONS, sending('DELETE', { ids: [id, id, 'x', 'x'] }));
   t.like(first, { deleted_count: 1, not_found_count: 1 });
   t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids: [id] })), { deleted_count: 0, not_found: [id] });
-});
-
-test("another business's id is not found, and stays", async (t) => {
-  const key = await strangersKey(t.context);
-  const ids = await uploaded(t.context, 1, key);
-  t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids })), { deleted_count: 0, not_found: ids });
-  t.is((await walk(t.context, 50, key))[0]?.count, 1);
 });
 
 test('an id with a NUL is 400 in the query as in the body, deletes nothing and costs nothing', async (t) => {

@@ -747,13 +747,11 @@ for (const [p, size_mm, score] of [
   [0.3, 50, 72],
   [0.45, 50, 86],
   [0.6, 75, 96],
+  [0.3, null, 62],
+  [0, null, 0],
 ] as const)
-  test(`a chance of ${p} of ${size_mm} mm scores ${score}`, (t) => t.is(riskScore(p, size_mm), score));
-
-test('a score without a size is that of 25 mm, and no chance scores 0', (t) => {
-  t.is(riskScore(0.3, null), 62);
-  t.is(riskScore(0, null), 0);
-});
+  test(`a chance of ${p} of ${size_mm === null ? 'an unknown size' : `${size_mm} mm`} scores ${score}`, (t) =>
+    t.is(riskScore(p, size_mm), score));
 
 for (const [p, word] of [
   [0, 'minimal'],
@@ -1143,6 +1141,8 @@ function layer(row: Partial<SpcOutlook>): SpcOutlook {
   };
 }
 
+/** An issue without any area. */
+const QUIET = layer({ label: null, probability_pct: null, geometry: null });
 const INSIDE = { lat: 36, lon: -98 };
 const OUTSIDE = { lat: 45, lon: -80 };
 
@@ -1165,7 +1165,7 @@ test('outside all areas days 1 to 3 have a quiet value, and later days say nothi
 });
 
 test('a forecast issued without any area is quiet, one that was not issued is unknown', (t) => {
-  t.is(valueAt([layer({ label: null, probability_pct: null, geometry: null })]), 1);
+  t.is(valueAt([QUIET]), 1);
   t.is(valueAt([]), 'not issued');
   t.is(valueAt([layer({})], INSIDE, 2, '2026-05-02'), 'not issued');
 });
@@ -1237,9 +1237,8 @@ const publishedAt = (rows: readonly HourColumns[], input: Partial<OutlookInput> 
 const asProbability = (pct: number | null = null) => Math.round(10 * (pct ?? Number.NaN)) / 1000;
 
 test('hours are shifted to agree with the day of all components, and keep what the model said', (t) => {
-  const quiet = layer({ label: null, probability_pct: null, geometry: null });
-  const [day] = rowsAt('9y6e', DAY_OF_HOURS, { spc: [quiet] });
-  const hours = publishedAt(DAY_OF_HOURS, { spc: [quiet] });
+  const [day] = rowsAt('9y6e', DAY_OF_HOURS, { spc: [QUIET] });
+  const hours = publishedAt(DAY_OF_HOURS, { spc: [QUIET] });
   t.is(hours[10]?.model_probability, 0.4);
   t.is(hours[10]?.hail_probability, asProbability(day?.hail_probability_pct));
   t.true((day?.hail_probability_pct ?? 100) < 10);
@@ -1247,10 +1246,9 @@ test('hours are shifted to agree with the day of all components, and keep what t
 });
 
 test('size, category and score follow from the shifted hour', (t) => {
-  const quiet = layer({ label: null, probability_pct: null, geometry: null });
   const likely = layer({ label: '0.60', probability_pct: 60 });
   const slight = DAY_OF_HOURS.map((_, k) => modelRow(k, k < 12 ? 0.019 : 0, 'simulated'));
-  const [low] = publishedAt(slight, { spc: [quiet] });
+  const [low] = publishedAt(slight, { spc: [QUIET] });
   const [high] = publishedAt(slight, { spc: [likely] });
   t.like(low, { model_size_mm: 30, estimated_size_mm: null, risk_category: 'minimal' });
   t.like(high, { model_size_mm: 30, estimated_size_mm: 30 });
@@ -1260,24 +1258,22 @@ test('size, category and score follow from the shifted hour', (t) => {
 test('late on a running day the model speaks with the hours that are left, and where they are too few others do', (t) => {
   const now_ms = START + 20 * MS_PER_HOUR;
   const left = [20, 21, 22, 23].map((hour) => modelRow(hour, 0.3, 'simulated'));
-  const quiet = layer({ label: null, probability_pct: null, geometry: null });
-  const [day] = rowsAt('9y6e', left, { now_ms, spc: [quiet] });
+  const [day] = rowsAt('9y6e', left, { now_ms, spc: [QUIET] });
   t.true((day?.hrrr_pct ?? 0) >= 30);
   t.true((day?.hail_probability_pct ?? 0) > 4);
-  t.is(rowsAt('9y6e', left.slice(3), { now_ms, spc: [quiet] })[0]?.hrrr_pct, null);
+  t.is(rowsAt('9y6e', left.slice(3), { now_ms, spc: [QUIET] })[0]?.hrrr_pct, null);
 });
 
 test('hours are bounded by a day of SPC or of the climatology alone, and by none where no day is known', (t) => {
   const first = [0, 1, 2].map((hour) => modelRow(hour, 0.3, 'simulated'));
-  const quiet = layer({ label: null, probability_pct: null, geometry: null });
-  t.is(publishedAt(first, { spc: [quiet] })[0]?.hail_probability, 0.01);
+  t.is(publishedAt(first, { spc: [QUIET] })[0]?.hail_probability, 0.01);
   const [day] = rowsAt('9y6e', first, { climatology: CLIMATOLOGY });
   t.is(day?.primary_source, 'climatology');
   t.is(publishedAt(first, { climatology: CLIMATOLOGY })[0]?.hail_probability, asProbability(day?.climo_pct));
   t.is(publishedAt(first)[0]?.hail_probability, 0.3);
   const monterrey = geohash(25.7, -100.3, 4);
   const there = [0, 1, 2].map((hour) => modelRow(hour, 0.3, 'simulated', monterrey));
-  t.is(publishedAt(there, { spc: [quiet] }, monterrey)[0]?.hail_probability, 0.3);
+  t.is(publishedAt(there, { spc: [QUIET] }, monterrey)[0]?.hail_probability, 0.3);
 });
 
 test('an hour that is not known stays so, and hours outside the seven days are left alone', (t) => {
@@ -1333,10 +1329,9 @@ test('without any source there are no rows, and a day that only the model would 
 });
 
 test('where convective outlooks are not made for, their silence says nothing', (t) => {
-  const empty = layer({ label: null, probability_pct: null, geometry: null });
   const monterrey = geohash(25.7, -100.3, 4);
-  t.deepEqual(rowsAt(monterrey, [], { spc: [empty] }), []);
-  t.is(rowsAt('9y6e', [], { spc: [empty] })[0]?.spc_pct, 1);
+  t.deepEqual(rowsAt(monterrey, [], { spc: [QUIET] }), []);
+  t.is(rowsAt('9y6e', [], { spc: [QUIET] })[0]?.spc_pct, 1);
 });
 
 test('day 1 is the day that began at the last 12 UTC', (t) => {

@@ -54,7 +54,7 @@ import {
   SCANS,
   START,
 } from '../support/data/parting.ts';
-import { pluck } from '../support/data/rows.ts';
+import { NO_COMPANIONS, pluck } from '../support/data/rows.ts';
 import { square, trackCells } from '../support/data/track-cells.ts';
 import stored from './track/assignment-totals.json' with { type: 'json' };
 
@@ -815,14 +815,8 @@ function meshOf({ window, index, values }: SimulatedScan): HailField {
 }
 
 function scanInput(scan_time: number, mesh: HailField): ScanInput {
-  const companions = {
-    posh_pct: null,
-    vil_kg_m2: null,
-    echo_top_18_km: null,
-    echo_top_50_km: null,
-    max_reflectivity_dbz: null,
-  };
-  return { scan_time, simulated: true, mesh, uncovered: null, companions, probsevere: null, products: ['MESH'] };
+  const others = { companions: NO_COMPANIONS, probsevere: null, products: ['MESH'] };
+  return { scan_time, simulated: true, mesh, uncovered: null, ...others };
 }
 
 /** Storms of the scenario at an instant. */

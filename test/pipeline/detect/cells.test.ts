@@ -34,7 +34,7 @@ import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/radar.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import { PROJECT, readDocument } from '../../support/data/markdown.ts';
-import { pluck } from '../../support/data/rows.ts';
+import { NO_COMPANIONS, pluck } from '../../support/data/rows.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** What the cells of a scan were found by, as `processScan` hands it to `findDetections`. */
@@ -47,18 +47,11 @@ function foundCells(input: ScanInput, cells: readonly CellShape[] = findCells(in
 }
 
 const START = Date.UTC(2026, 4, 1, 20, 12);
-const NONE: CompanionValues = {
-  posh_pct: null,
-  vil_kg_m2: null,
-  echo_top_18_km: null,
-  echo_top_50_km: null,
-  max_reflectivity_dbz: null,
-};
 const scan = (mesh: HailField, minute = 0, companions: Partial<CompanionValues> = {}): ScanInput => ({
   scan_time: START + minute * 60_000,
   simulated: false,
   mesh,
-  companions: { ...NONE, ...companions },
+  companions: { ...NO_COMPANIONS, ...companions },
   uncovered: null,
   probsevere: null,
   products: ['MESH'],
