@@ -125,10 +125,7 @@ test('every operation that costs credits tells that it may be refused as too muc
   const keyed = operations.filter(({ operation }) => operation.security === undefined);
   const refusing = keyed.filter(({ operation }) => /`overloaded`/.test(operation.responses['503']?.description ?? ''));
   const billed = operations.filter(({ operation }) => operation['x-credits'] > 0);
-  t.deepEqual(
-    pluck(refusing, 'title'),
-    billed.map(({ title }) => title),
-  );
+  t.deepEqual(pluck(refusing, 'title'), pluck(billed, 'title'));
 });
 
 test('every parameter says what it means', (t) => {
