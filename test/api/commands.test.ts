@@ -18,7 +18,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import test from 'ava';
+import anyTest from 'ava';
 import { createSubscription } from '../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../api/alerts/watch.ts';
 import { openRecords, type Records } from '../../api/billing/records.ts';
@@ -44,7 +44,9 @@ import { withReports } from '../support/service/done-reports.ts';
 import { type Operator, operator } from '../support/service/run-command.ts';
 import { until } from '../support/until.ts';
 
-test.serial('a business is made, listed, shown, suspended and resumed', async (t) => {
+const test = anyTest.serial;
+
+test('a business is made, listed, shown, suspended and resumed', async (t) => {
   const { json, run } = operator(t);
   const made = await json('business', 'create', 'acme');
   t.regex(String(made.id), /^biz_/);
@@ -61,7 +63,7 @@ test.serial('a business is made, listed, shown, suspended and resumed', async (t
   t.regex((await run('business', 'list')).out, /^id +name +status +created_at\nbiz_\S+ +acme +active/);
 });
 
-test.serial('a name that is taken is a conflict, an unknown business is not found', async (t) => {
+test('a name that is taken is a conflict, an unknown business is not found', async (t) => {
   const { run } = operator(t);
   await run('business', 'create', 'acme');
   t.like(await run('business', 'create', 'acme'), {
@@ -72,7 +74,7 @@ test.serial('a name that is taken is a conflict, an unknown business is not foun
   t.like(await run('business', 'show', 'other'), { code: 3, err: 'hail-api: business other: does not exist\n' });
 });
 
-test.serial('without records every command but those that make them says so', async (t) => {
+test('without records every command but those that make them says so', async (t) => {
   const { run } = operator(t);
   const { code, err } = await run('business', 'list');
   t.is(code, 3);
@@ -80,7 +82,7 @@ test.serial('without records every command but those that make them says so', as
   t.is((await run('business', 'create', 'acme')).code, 0);
 });
 
-test.serial('delete insists on --purge, and leaves nothing but the audit log', async (t) => {
+test('delete insists on --purge, and leaves nothing but the audit log', async (t) => {
   const { json, run, config } = operator(t);
   const { id } = await json('business', 'create', 'acme');
   await json('key', 'create', 'acme', '--live');
@@ -93,7 +95,7 @@ test.serial('delete insists on --purge, and leaves nothing but the audit log', a
   await records.close();
 });
 
-test.serial('members are added, change role, and are removed; addresses do not mind case', async (t) => {
+test('members are added, change role, and are removed; addresses do not mind case', async (t) => {
   const { json, run } = operator(t);
   await run('business', 'create', 'acme');
   t.like(await json('member', 'add', 'acme', 'Ops@Example.com', '--role', 'admin'), { changed: true });
@@ -105,7 +107,7 @@ test.serial('members are added, change role, and are removed; addresses do not m
   t.is((await run('member', 'add', 'acme', 'ops@example.com', '--role', 'owner')).code, 2);
 });
 
-test.serial('a plan changes in what is named and keeps the rest', async (t) => {
+test('a plan changes in what is named and keeps the rest', async (t) => {
   const { json, run } = operator(t);
   await run('business', 'create', 'acme');
   const asked =
@@ -139,7 +141,7 @@ test.serial('a plan changes in what is named and keeps the rest', async (t) => {
     t.is((await run('plan', 'set', 'acme', ...wrong)).code, 2, wrong.join(' '));
 });
 
-test.serial('plans of the earlier variant bound requests and webhooks and leave credits alone', async (t) => {
+test('plans of the earlier variant bound requests and webhooks and leave credits alone', async (t) => {
   const { json, run, path } = operator(t);
   await run('business', 'create', 'acme');
   await run('plan', 'set', 'acme', '--limit', '700', '--feature', 'none');
@@ -161,7 +163,7 @@ test.serial('plans of the earlier variant bound requests and webhooks and leave 
   t.like(await json('plan', 'show', 'acme'), { quotas: { requests_per_day: null, webhooks: 100 } });
 });
 
-test.serial('a key is printed once, and never again by any command', async (t) => {
+test('a key is printed once, and never again by any command', async (t) => {
   const { json, run } = operator(t);
   await run('business', 'create', 'acme');
   const { out } = await run(...'key create acme --live --name dashboard --scopes hail:read,portfolio:*'.split(' '));
@@ -182,7 +184,7 @@ test.serial('a key is printed once, and never again by any command', async (t) =
   });
 });
 
-test.serial('a key may have a cap of its own, which its rotation keeps; none takes it away', async (t) => {
+test('a key may have a cap of its own, which its rotation keeps; none takes it away', async (t) => {
   const { json, run } = operator(t);
   await run('business', 'create', 'acme');
   const { id, public_id } = await json('key', 'create', 'acme', '--live');
@@ -203,32 +205,29 @@ test.serial('a key may have a cap of its own, which its rotation keeps; none tak
   t.is((await run('key', 'limit', String(id), '--cap', '-1')).code, 2);
 });
 
-test.serial(
-  'rotation prints the new key and ends the old one after the grace: 30 days when left out, at once with 0',
-  async (t) => {
-    const { json, run, config } = operator(t);
-    await run('business', 'create', 'acme');
-    const old = await json('key', 'create', 'acme', '--live');
-    const rotated = await json('key', 'rotate', String(old.public_id), '--grace', '2d');
-    t.like(rotated, { status: 'active', old_key: { status: 'rotating', expires_at: '2026-05-22T12:00:00.000Z' } });
-    const records = await openRecords(config);
-    const opens = async (key: unknown, now_ms: number) => (await records.authenticate(String(key), now_ms)) !== null;
-    t.true(await opens(old.key, config.now_ms + 2 * MS_PER_DAY - 1));
-    t.false(await opens(old.key, config.now_ms + 2 * MS_PER_DAY));
-    t.true(await opens(rotated.key, config.now_ms + 2 * MS_PER_DAY));
-    await records.close();
-    t.like(await run('key', 'rotate', String(old.id)), {
-      code: 4,
-      err: `hail-api: key ${old.id}: is rotating, expected active\n`,
-    });
-    const { id } = rotated;
-    const leaked = await json('key', 'rotate', String(id), '--grace', '0');
-    t.like(leaked, { old_key: { status: 'expired' } });
-    t.like(await json('key', 'rotate', String(leaked.id)), { old_key: { expires_at: '2026-06-19T12:00:00.000Z' } });
-  },
-);
+test('rotation prints the new key and ends the old one after the grace: 30 days when left out, at once with 0', async (t) => {
+  const { json, run, config } = operator(t);
+  await run('business', 'create', 'acme');
+  const old = await json('key', 'create', 'acme', '--live');
+  const rotated = await json('key', 'rotate', String(old.public_id), '--grace', '2d');
+  t.like(rotated, { status: 'active', old_key: { status: 'rotating', expires_at: '2026-05-22T12:00:00.000Z' } });
+  const records = await openRecords(config);
+  const opens = async (key: unknown, now_ms: number) => (await records.authenticate(String(key), now_ms)) !== null;
+  t.true(await opens(old.key, config.now_ms + 2 * MS_PER_DAY - 1));
+  t.false(await opens(old.key, config.now_ms + 2 * MS_PER_DAY));
+  t.true(await opens(rotated.key, config.now_ms + 2 * MS_PER_DAY));
+  await records.close();
+  t.like(await run('key', 'rotate', String(old.id)), {
+    code: 4,
+    err: `hail-api: key ${old.id}: is rotating, expected active\n`,
+  });
+  const { id } = rotated;
+  const leaked = await json('key', 'rotate', String(id), '--grace', '0');
+  t.like(leaked, { old_key: { status: 'expired' } });
+  t.like(await json('key', 'rotate', String(leaked.id)), { old_key: { expires_at: '2026-06-19T12:00:00.000Z' } });
+});
 
-test.serial('a revoked key is listed as such; revoking it again changes nothing', async (t) => {
+test('a revoked key is listed as such; revoking it again changes nothing', async (t) => {
   const { json, run } = operator(t);
   await run('business', 'create', 'acme');
   const { id } = await json('key', 'create', 'acme', '--test');
@@ -237,7 +236,7 @@ test.serial('a revoked key is listed as such; revoking it again changes nothing'
   t.is((await run('key', 'rotate', String(id))).code, 4);
 });
 
-test.serial('a key needs one kind, known scopes and an end to come', async (t) => {
+test('a key needs one kind, known scopes and an end to come', async (t) => {
   const { run } = operator(t);
   await run('business', 'create', 'acme');
   for (const wrong of [
@@ -256,7 +255,7 @@ test.serial('a key needs one kind, known scopes and an end to come', async (t) =
   t.is((await run('key', 'create', 'nobody', '--live')).code, 3);
 });
 
-test.serial('a key of the earlier variant stays one when it is rotated, and is listed as such', async (t) => {
+test('a key of the earlier variant stays one when it is rotated, and is listed as such', async (t) => {
   const { json, run, config } = operator(t);
   await run('business', 'create', 'acme');
   const old = await json('key', 'create', 'acme', '--test', '--variant', 'legacy');
@@ -301,7 +300,7 @@ async function within<T>(config: Operator['config'], work: (records: Records) =>
   }
 }
 
-test.serial('usage shows a month, and an adjustment with its reason', async (t) => {
+test('usage shows a month, and an adjustment with its reason', async (t) => {
   const it = operator(t);
   await charged(it);
   t.like(await it.json('usage', 'show', 'acme'), { period: '2026-05', used: 15, total_requests: 1 });
@@ -322,7 +321,7 @@ test.serial('usage shows a month, and an adjustment with its reason', async (t) 
   t.is((await it.run('usage', 'show', 'acme', '--period', '2026-13')).code, 2);
 });
 
-test.serial('verify and doctor end with 5 when somebody changed a sum, and name it', async (t) => {
+test('verify and doctor end with 5 when somebody changed a sum, and name it', async (t) => {
   const it = operator(t);
   await charged(it);
   t.is((await it.run('usage', 'verify')).code, 0);
@@ -352,7 +351,7 @@ businesses:
     suspended: true
 `;
 
-test.serial('a seed makes what it names, and a second time changes nothing and says so', async (t) => {
+test('a seed makes what it names, and a second time changes nothing and says so', async (t) => {
   const { json, run, path, config } = operator(t);
   writeFileSync(path('seed.yaml'), SEED);
   const first = await json('seed', 'apply', path('seed.yaml'));
@@ -378,7 +377,7 @@ test.serial('a seed makes what it names, and a second time changes nothing and s
   t.is((acts as unknown[]).length, 6);
 });
 
-test.serial('what the file says differently is changed, what it does not name is left alone', async (t) => {
+test('what the file says differently is changed, what it does not name is left alone', async (t) => {
   const { json, path } = operator(t);
   writeFileSync(path('seed.yaml'), SEED);
   await json('seed', 'apply', path('seed.yaml'));
@@ -395,7 +394,7 @@ test.serial('what the file says differently is changed, what it does not name is
   t.is((members as unknown[]).length, 2);
 });
 
-test.serial('a dry run says what it would do and does nothing', async (t) => {
+test('a dry run says what it would do and does nothing', async (t) => {
   const { json, run, path } = operator(t);
   writeFileSync(path('seed.yaml'), SEED);
   const { code, out } = await run('seed', 'apply', path('seed.yaml'), '--dry-run');
@@ -405,7 +404,7 @@ test.serial('a dry run says what it would do and does nothing', async (t) => {
   t.deepEqual(await json('business', 'list'), { businesses: [] });
 });
 
-test.serial('with --secrets the keys go to a file that its owner alone reads, and are not printed', async (t) => {
+test('with --secrets the keys go to a file that its owner alone reads, and are not printed', async (t) => {
   const { run, path } = operator(t);
   writeFileSync(path('seed.yaml'), SEED);
   const { out } = await run('seed', 'apply', path('seed.yaml'), '--secrets', path('keys.json'));
@@ -416,7 +415,7 @@ test.serial('with --secrets the keys go to a file that its owner alone reads, an
   t.is((await run('seed', 'apply', path('seed.yaml'), '--secrets', path('keys.json'))).code, 4);
 });
 
-test.serial('a file with a mistake is refused whole, and the mistake is named', async (t) => {
+test('a file with a mistake is refused whole, and the mistake is named', async (t) => {
   const { run, path } = operator(t);
   for (const [text, reason] of [
     ['businesses: [{ name: acme, plan: gold }]', "'gold' is no plan of this file"],
@@ -440,7 +439,7 @@ test.serial('a file with a mistake is refused whole, and the mistake is named', 
   t.regex(err, /ELOOP/);
 });
 
-test.serial('a seed makes keys of the earlier variant, and does not change the variant of a key', async (t) => {
+test('a seed makes keys of the earlier variant, and does not change the variant of a key', async (t) => {
   const { json, run, path } = operator(t);
   const write = (variant: string) =>
     writeFileSync(
@@ -498,7 +497,7 @@ function tamper(file: string, statements: string): void {
   database.close();
 }
 
-test.serial('doctor ends with 0 on sound records', async (t) => {
+test('doctor ends with 0 on sound records', async (t) => {
   const it = operator(t);
   await used(it);
   const { code, out } = await it.run('doctor');
@@ -507,7 +506,7 @@ test.serial('doctor ends with 0 on sound records', async (t) => {
   t.is(out.match(/^(ok {3}|note ) {2}\w[\w ]*: /gm)?.length, 9);
 });
 
-test.serial('doctor finds what keeps the service from being ready: a part of the published data is gone', async (t) => {
+test('doctor finds what keeps the service from being ready: a part of the published data is gone', async (t) => {
   const it = operator(t);
   await used(it);
   cpSync(await publishedRoot(t, (await midnight()).slice(0, 2)), it.config.data_root, { recursive: true });
@@ -522,36 +521,33 @@ test.serial('doctor finds what keeps the service from being ready: a part of the
   }
 });
 
-test.serial(
-  'doctor finds a job that waits for more than an hour, and files of jobs that are gone or of another size, unless they were given back',
-  async (t) => {
-    const it = operator(t);
-    const file = await used(it);
-    const at = (hours: number) => new Date(it.config.now_ms - hours * 3_600_000).toISOString();
-    const job = (id: string, status: string, created_at: string, name: string, bytes: number) =>
-      `insert into jobs select '${id}', id, 'report', '${status}', '{}', '{}', '${created_at}', null, 1, null, '${at(-24)}', null, null, null, null, null, '${name}', ${bytes}, ${status === 'pending' ? 'null' : "'ab'"} from businesses;`;
-    const well = [
-      job('rpt_new', 'pending', at(0.9), 'x.pdf', 0),
-      job('rpt_there', 'done', at(2), 'x.pdf', 4),
-      job('rpt_given_back', 'failed', at(2), 'x.pdf', 4),
-    ];
-    tamper(file, well.join(''));
-    mkdirSync(it.path('reports'));
-    writeFileSync(it.path('reports/rpt_there-ab.pdf'), 'file');
-    t.is((await it.run('doctor')).code, 0);
-    const ill = [job('rpt_old', 'pending', at(1.1), 'x.pdf', 0), job('rpt_gone', 'done', at(2), 'x.pdf', 4)];
-    tamper(file, ill.join(''));
-    writeFileSync(it.path('reports/rpt_there-ab.pdf'), 'fi');
-    const { code, out } = await it.run('doctor');
-    t.is(code, 5);
-    t.regex(out, /fault {2}jobs: rpt_old waits since 2026-05-20T10:54/);
-    t.regex(out, /fault {2}job files: the file of rpt_gone is gone; the file of rpt_there has 2 bytes, its row says 4/);
+test('doctor finds a job that waits for more than an hour, and files of jobs that are gone or of another size, unless they were given back', async (t) => {
+  const it = operator(t);
+  const file = await used(it);
+  const at = (hours: number) => new Date(it.config.now_ms - hours * 3_600_000).toISOString();
+  const job = (id: string, status: string, created_at: string, name: string, bytes: number) =>
+    `insert into jobs select '${id}', id, 'report', '${status}', '{}', '{}', '${created_at}', null, 1, null, '${at(-24)}', null, null, null, null, null, '${name}', ${bytes}, ${status === 'pending' ? 'null' : "'ab'"} from businesses;`;
+  const well = [
+    job('rpt_new', 'pending', at(0.9), 'x.pdf', 0),
+    job('rpt_there', 'done', at(2), 'x.pdf', 4),
+    job('rpt_given_back', 'failed', at(2), 'x.pdf', 4),
+  ];
+  tamper(file, well.join(''));
+  mkdirSync(it.path('reports'));
+  writeFileSync(it.path('reports/rpt_there-ab.pdf'), 'file');
+  t.is((await it.run('doctor')).code, 0);
+  const ill = [job('rpt_old', 'pending', at(1.1), 'x.pdf', 0), job('rpt_gone', 'done', at(2), 'x.pdf', 4)];
+  tamper(file, ill.join(''));
+  writeFileSync(it.path('reports/rpt_there-ab.pdf'), 'fi');
+  const { code, out } = await it.run('doctor');
+  t.is(code, 5);
+  t.regex(out, /fault {2}jobs: rpt_old waits since 2026-05-20T10:54/);
+  t.regex(out, /fault {2}job files: the file of rpt_gone is gone; the file of rpt_there has 2 bytes, its row says 4/);
 
-    const { businesses } = (await it.json('business', 'list')) as { businesses: { name: string }[] };
-    await it.json('business', 'delete', businesses[0]?.name ?? '', '--purge');
-    t.deepEqual(readdirSync(it.path('reports')), []);
-  },
-);
+  const { businesses } = (await it.json('business', 'list')) as { businesses: { name: string }[] };
+  await it.json('business', 'delete', businesses[0]?.name ?? '', '--purge');
+  t.deepEqual(readdirSync(it.path('reports')), []);
+});
 
 /** Damage to the file, and the reason that SQLite gives. */
 const DAMAGES = [
@@ -560,7 +556,7 @@ const DAMAGES = [
 ] as const;
 
 for (const [name, from, finding] of DAMAGES)
-  test.serial(`doctor ends with 5 and one sentence about ${name}`, async (t) => {
+  test(`doctor ends with 5 and one sentence about ${name}`, async (t) => {
     const it = operator(t);
     const path = await used(it);
     const file = openSync(path, 'r+');
@@ -573,41 +569,38 @@ for (const [name, from, finding] of DAMAGES)
     t.is(out.split('\n').filter((line) => line.startsWith('fault')).length, 1);
   });
 
-test.serial(
-  'a backup taken while charges are written is a data root whose sums agree, with the key and the files',
-  async (t) => {
-    const source = operator(t);
-    const [report] = await withReports(source, ['one']);
-    const { id: key_id, business_id, key } = await source.json('key', 'create', 'acme', '--live');
-    const records = await openRecords(source.config);
-    const common = { business_id: String(business_id), key_id: String(key_id), at_ms: source.config.now_ms };
-    let charges = 0;
-    const newCharge = () => ({ ...common, request_id: `req_${charges++}`, operation: 'x', credits: 3, count: 1 });
-    let charging = true;
-    const load = (async () => {
-      while (charging) await Promise.all(Array.from({ length: 20 }, () => records.charge(newCharge())));
-    })();
-    writeFileSync(source.path('records/master.key'), 'key', { mode: 0o600 });
-    await source.json('backup', source.path('copy'));
-    charging = false;
-    await load;
-    await records.close();
+test('a backup taken while charges are written is a data root whose sums agree, with the key and the files', async (t) => {
+  const source = operator(t);
+  const [report] = await withReports(source, ['one']);
+  const { id: key_id, business_id, key } = await source.json('key', 'create', 'acme', '--live');
+  const records = await openRecords(source.config);
+  const common = { business_id: String(business_id), key_id: String(key_id), at_ms: source.config.now_ms };
+  let charges = 0;
+  const newCharge = () => ({ ...common, request_id: `req_${charges++}`, operation: 'x', credits: 3, count: 1 });
+  let charging = true;
+  const load = (async () => {
+    while (charging) await Promise.all(Array.from({ length: 20 }, () => records.charge(newCharge())));
+  })();
+  writeFileSync(source.path('records/master.key'), 'key', { mode: 0o600 });
+  await source.json('backup', source.path('copy'));
+  charging = false;
+  await load;
+  await records.close();
 
-    const copy = operator(t);
-    cpSync(source.path('copy'), copy.config.data_root, { recursive: true });
-    t.deepEqual(readdirSync(copy.path('records')).toSorted(), ['hail.sqlite', 'master.key']);
-    t.is(statSync(source.path('copy')).mode & 0o777, 0o700);
-    for (const name of ['hail.sqlite', 'master.key']) t.is(statSync(copy.path(`records/${name}`)).mode & 0o777, 0o600);
-    t.true(existsSync(jobFilePath(copy.config.data_root, report as Job)));
-    t.is((await copy.run('usage', 'verify')).code, 0);
-    const copied = await openRecords(copy.config);
-    t.is((await copied.authenticate(String(key), copy.config.now_ms))?.key_id, String(key_id));
-    t.is(await copied.charge(newCharge()), 'charged');
-    await copied.close();
-  },
-);
+  const copy = operator(t);
+  cpSync(source.path('copy'), copy.config.data_root, { recursive: true });
+  t.deepEqual(readdirSync(copy.path('records')).toSorted(), ['hail.sqlite', 'master.key']);
+  t.is(statSync(source.path('copy')).mode & 0o777, 0o700);
+  for (const name of ['hail.sqlite', 'master.key']) t.is(statSync(copy.path(`records/${name}`)).mode & 0o777, 0o600);
+  t.true(existsSync(jobFilePath(copy.config.data_root, report as Job)));
+  t.is((await copy.run('usage', 'verify')).code, 0);
+  const copied = await openRecords(copy.config);
+  t.is((await copied.authenticate(String(key), copy.config.now_ms))?.key_id, String(key_id));
+  t.is(await copied.charge(newCharge()), 'charged');
+  await copied.close();
+});
 
-test.serial('a backup needs a new folder in one that exists, and SQLite', async (t) => {
+test('a backup needs a new folder in one that exists, and SQLite', async (t) => {
   const it = operator(t);
   await used(it);
   t.is((await it.run('backup', it.path('records'))).code, 4);
@@ -677,7 +670,7 @@ async function failedEvent(given: Operator, receiver: string, business_id: strin
   });
 }
 
-test.serial('lists receivers with their state, and no password of an address', async (t) => {
+test('lists receivers with their state, and no password of an address', async (t) => {
   const given = operator(t);
   const { id } = await withWebhook(given);
   t.deepEqual((await given.json('webhook', 'list')).receivers, [
@@ -695,7 +688,7 @@ test.serial('lists receivers with their state, and no password of an address', a
   t.is((await given.run('webhook', 'list', 'nobody')).code, 3);
 });
 
-test.serial('rotate-secret shows the new secret once, and the old one signs beside it for its grace', async (t) => {
+test('rotate-secret shows the new secret once, and the old one signs beside it for its grace', async (t) => {
   const given = operator(t);
   const { id, secret: old } = await withWebhook(given);
   const { secret, old_secret_until } = await given.json('webhook', 'rotate-secret', id, '--grace', '1h');
@@ -708,34 +701,31 @@ test.serial('rotate-secret shows the new secret once, and the old one signs besi
   t.is((await secretsAt(0))?.length, 1);
 });
 
-test.serial(
-  'a second rotate-secret within the grace leaves the first its own, and a fourth secret is refused',
-  async (t) => {
-    const given = operator(t);
-    const { id, secret: first } = await withWebhook(given);
-    const rotated = await given.json('webhook', 'rotate-secret', id, '--grace', '2h');
-    const again = await given.json('webhook', 'rotate-secret', id, '--grace', '1h');
-    const signing = (at_ms: number) => signingSecrets(given, id, at_ms);
-    const [second, third] = [String(rotated.secret), String(again.secret)];
-    const [second_until_ms, first_until_ms] = [again, rotated].map((each) => Date.parse(String(each.old_secret_until)));
-    t.deepEqual(again.older_secrets_until, [rotated.old_secret_until]);
-    t.deepEqual(await signing(Date.now()), [third, second, first]);
-    t.deepEqual(await signing(second_until_ms ?? 0), [third, first]);
-    t.deepEqual(await signing(first_until_ms ?? 0), [third]);
+test('a second rotate-secret within the grace leaves the first its own, and a fourth secret is refused', async (t) => {
+  const given = operator(t);
+  const { id, secret: first } = await withWebhook(given);
+  const rotated = await given.json('webhook', 'rotate-secret', id, '--grace', '2h');
+  const again = await given.json('webhook', 'rotate-secret', id, '--grace', '1h');
+  const signing = (at_ms: number) => signingSecrets(given, id, at_ms);
+  const [second, third] = [String(rotated.secret), String(again.secret)];
+  const [second_until_ms, first_until_ms] = [again, rotated].map((each) => Date.parse(String(each.old_secret_until)));
+  t.deepEqual(again.older_secrets_until, [rotated.old_secret_until]);
+  t.deepEqual(await signing(Date.now()), [third, second, first]);
+  t.deepEqual(await signing(second_until_ms ?? 0), [third, first]);
+  t.deepEqual(await signing(first_until_ms ?? 0), [third]);
 
-    const { code, err } = await given.run('webhook', 'rotate-secret', id);
-    t.is(code, 4);
-    t.regex(
-      err,
-      /has 3 secrets that sign, expected at most 2 before a new one: the first ends at \S+Z, and --grace 0 ends/,
-    );
-    t.deepEqual(await signing(Date.now()), [third, second, first]);
-    t.is((await given.run('webhook', 'rotate-secret', id, '--grace', '0')).code, 0);
-    t.is((await signing(Date.now()))?.length, 1);
-  },
-);
+  const { code, err } = await given.run('webhook', 'rotate-secret', id);
+  t.is(code, 4);
+  t.regex(
+    err,
+    /has 3 secrets that sign, expected at most 2 before a new one: the first ends at \S+Z, and --grace 0 ends/,
+  );
+  t.deepEqual(await signing(Date.now()), [third, second, first]);
+  t.is((await given.run('webhook', 'rotate-secret', id, '--grace', '0')).code, 0);
+  t.is((await signing(Date.now()))?.length, 1);
+});
 
-test.serial('enable sets a disabled webhook to active, and recover sends what it was given up', async (t) => {
+test('enable sets a disabled webhook to active, and recover sends what it was given up', async (t) => {
   const given = operator(t);
   const { id, business_id } = await withWebhook(given);
   const event_id = await failedEvent(given, id, business_id);
@@ -760,40 +750,37 @@ test.serial('enable sets a disabled webhook to active, and recover sends what it
 
 const WANTED = { name: '', ...HAIL_AT, radius_km: 25, min_size_mm: 25, webhook_url: 'https://x.example', secret: '' };
 
-test.serial(
-  'recover sends the alerts that were raised while a webhook was paused, also from scans before, each created before its resolved',
-  async (t) => {
-    const given = operator(t);
-    const { id, business_id } = await withWebhook(given);
-    const since = timestamp(Date.now());
-    await asService(given, async (records) => {
-      await records.transaction(async (rows) => {
-        await createSubscription({ rows, business_id, now_ms: START_MS }, WANTED, 1);
-        await setReceiverStatus(rows, { kind: 'webhook', id }, 'paused', START_MS);
-      });
-      for (const [k, { minute }] of EPISODE.entries()) {
-        const watch = createWatch(watchPartsOf(records, { now: () => START_MS + minute * MINUTE_MS }));
-        await watch(editionOf(EPISODE.slice(0, k + 1)));
-      }
+test('recover sends the alerts that were raised while a webhook was paused, also from scans before, each created before its resolved', async (t) => {
+  const given = operator(t);
+  const { id, business_id } = await withWebhook(given);
+  const since = timestamp(Date.now());
+  await asService(given, async (records) => {
+    await records.transaction(async (rows) => {
+      await createSubscription({ rows, business_id, now_ms: START_MS }, WANTED, 1);
+      await setReceiverStatus(rows, { kind: 'webhook', id }, 'paused', START_MS);
     });
-    await given.json('webhook', 'enable', id);
-    t.like(await given.json('webhook', 'recover', id, '--since', since), { dropped: 2 });
-    await asService(given, async ({ reader }) => {
-      const own = reader.selectFrom('messages').selectAll().where('receiver_id', '=', id).orderBy('id');
-      const messages = await own.execute();
-      t.deepEqual(
-        messages.map(({ event, state, after_id }) => [event, state, after_id]),
-        [
-          ['alert.created', 'pending', null],
-          ['alert.resolved', 'waiting', messages[0]?.id],
-        ],
-      );
-    });
-    t.like(await given.json('webhook', 'recover', id, '--since', since), { dropped: 0 });
-  },
-);
+    for (const [k, { minute }] of EPISODE.entries()) {
+      const watch = createWatch(watchPartsOf(records, { now: () => START_MS + minute * MINUTE_MS }));
+      await watch(editionOf(EPISODE.slice(0, k + 1)));
+    }
+  });
+  await given.json('webhook', 'enable', id);
+  t.like(await given.json('webhook', 'recover', id, '--since', since), { dropped: 2 });
+  await asService(given, async ({ reader }) => {
+    const own = reader.selectFrom('messages').selectAll().where('receiver_id', '=', id).orderBy('id');
+    const messages = await own.execute();
+    t.deepEqual(
+      messages.map(({ event, state, after_id }) => [event, state, after_id]),
+      [
+        ['alert.created', 'pending', null],
+        ['alert.resolved', 'waiting', messages[0]?.id],
+      ],
+    );
+  });
+  t.like(await given.json('webhook', 'recover', id, '--since', since), { dropped: 0 });
+});
 
-test.serial('rotate-secret says of a subscription that it is none', async (t) => {
+test('rotate-secret says of a subscription that it is none', async (t) => {
   const given = operator(t);
   const { business_id } = await withWebhook(given);
   const made = await asService(given, (records) =>
@@ -805,7 +792,7 @@ test.serial('rotate-secret says of a subscription that it is none', async (t) =>
   t.is((await given.run('webhook', 'rotate-secret', 'wh_x')).code, 3);
 });
 
-test.serial('doctor finds overdue deliveries and a key file that others may read', async (t) => {
+test('doctor finds overdue deliveries and a key file that others may read', async (t) => {
   const given = operator(t);
   const { id, business_id } = await withWebhook(given);
   await failedEvent(given, id, business_id);
@@ -825,7 +812,7 @@ test.serial('doctor finds overdue deliveries and a key file that others may read
   t.regex(out, /fault {2}master key: \S+master\.key is 644, expected 600/);
 });
 
-test.serial('doctor finds that the master key is gone, or another one', async (t) => {
+test('doctor finds that the master key is gone, or another one', async (t) => {
   const given = operator(t);
   const { id, secret } = await withWebhook(given);
   const [key, away] = [given.path('records/master.key'), given.path('away.key')];
@@ -845,53 +832,50 @@ const ID = 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2';
 const AT_MS = Date.parse('2026-05-01T20:12:00Z');
 const MAIN = fileURLToPath(new URL('../../api/start.js', import.meta.url));
 
-test.serial(
-  'the listener takes events of both variants, counts repetitions, and refuses what its secrets did not sign',
-  async (t) => {
-    const given = operator(t);
-    const { secret } = await withWebhook(given);
-    const child = spawn(process.execPath, [MAIN, 'webhook', 'listen', '--port', '0', '--answer', '202'], {
-      env: { ...BARE_ENVIRONMENT, HAIL_DATA: given.config.data_root },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    t.teardown(() => child.kill('SIGKILL'));
-    const printed = text(child.stdout);
-    let said = '';
-    for await (const part of child.stderr.iterator({ destroyOnReturn: false })) {
-      said += part;
-      if (said.includes('HAIL_WEBHOOK_CA_FILE')) break;
-    }
-    const [, url, ca_file = ''] = /Listening at (\S+) .*CA_FILE=(\S+)/s.exec(said) ?? [];
-    const client = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: 1 });
-    t.teardown(() => client.close());
-    const send = async (body: string, signed = secret) => {
-      const message = { id: ID, event: 'alert.created', body };
-      return (await postSigned(client, { url: `${url}depot?k=1`, secrets: [signed] }, message)).status_code;
-    };
-    const about = { id: ID, event: 'alert.created' as const, at_ms: AT_MS };
-    const created = FORMATS.current.encode({
-      ...about,
-      data: { ...SAMPLES['alert.created'], location_name: '\u009b2J' },
-    });
-    const earlier = FORMATS.legacy.encode({ ...about, data: EARLIER_SAMPLES['alert.created'] });
-    const statuses = [await send(created), await send(created), await send(earlier)];
-    statuses.push(await send(created, 'whsec_b3RoZXI='), await send('{"id":1}'));
-    t.deepEqual(statuses, [202, 202, 202, 401, 400]);
-    child.kill('SIGTERM');
-    const lines = (await printed).split('\n').filter((line) => line !== '');
-    t.deepEqual(
-      lines.flatMap((line) => /alert\.created {2}evt_\w+(.*)/.exec(line)?.[1] ?? []),
-      [
-        '  /depot?k=1  signature valid, answered 202',
-        ', time 2  /depot?k=1  signature valid, answered 202',
-        ', time 3  /depot?k=1  signature valid, answered 202',
-        ', time 4  /depot?k=1  signature does not match secret and body, answered 401',
-      ],
-    );
-    t.regex(lines[1] ?? '', /u\{9b\}2J/);
-    t.is(lines[5], JSON.stringify(EARLIER_SAMPLES['alert.created']));
-  },
-);
+test('the listener takes events of both variants, counts repetitions, and refuses what its secrets did not sign', async (t) => {
+  const given = operator(t);
+  const { secret } = await withWebhook(given);
+  const child = spawn(process.execPath, [MAIN, 'webhook', 'listen', '--port', '0', '--answer', '202'], {
+    env: { ...BARE_ENVIRONMENT, HAIL_DATA: given.config.data_root },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const printed = text(child.stdout);
+  let said = '';
+  for await (const part of child.stderr.iterator({ destroyOnReturn: false })) {
+    said += part;
+    if (said.includes('HAIL_WEBHOOK_CA_FILE')) break;
+  }
+  const [, url, ca_file = ''] = /Listening at (\S+) .*CA_FILE=(\S+)/s.exec(said) ?? [];
+  const client = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: 1 });
+  t.teardown(() => client.close());
+  const send = async (body: string, signed = secret) => {
+    const message = { id: ID, event: 'alert.created', body };
+    return (await postSigned(client, { url: `${url}depot?k=1`, secrets: [signed] }, message)).status_code;
+  };
+  const about = { id: ID, event: 'alert.created' as const, at_ms: AT_MS };
+  const created = FORMATS.current.encode({
+    ...about,
+    data: { ...SAMPLES['alert.created'], location_name: '\u009b2J' },
+  });
+  const earlier = FORMATS.legacy.encode({ ...about, data: EARLIER_SAMPLES['alert.created'] });
+  const statuses = [await send(created), await send(created), await send(earlier)];
+  statuses.push(await send(created, 'whsec_b3RoZXI='), await send('{"id":1}'));
+  t.deepEqual(statuses, [202, 202, 202, 401, 400]);
+  child.kill('SIGTERM');
+  const lines = (await printed).split('\n').filter((line) => line !== '');
+  t.deepEqual(
+    lines.flatMap((line) => /alert\.created {2}evt_\w+(.*)/.exec(line)?.[1] ?? []),
+    [
+      '  /depot?k=1  signature valid, answered 202',
+      ', time 2  /depot?k=1  signature valid, answered 202',
+      ', time 3  /depot?k=1  signature valid, answered 202',
+      ', time 4  /depot?k=1  signature does not match secret and body, answered 401',
+    ],
+  );
+  t.regex(lines[1] ?? '', /u\{9b\}2J/);
+  t.is(lines[5], JSON.stringify(EARLIER_SAMPLES['alert.created']));
+});
 const EVENT = { scan_id: '20260501T232309Z', opened: 2 };
 
 /** What one event looks like in the log. */

@@ -907,7 +907,7 @@ test('takes 2000 ids and refuses 2001', async (t) => {
   t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids })), { deleted_count: 2000, not_found_count: 0 });
 });
 
-const testGetPortfolioImpacts = testWith(() => startService({ endpoints: PORTFOLIO, data_root }), closeWithoutFailures);
+const testImpacts = testWith(() => startService({ endpoints: PORTFOLIO, data_root }), closeWithoutFailures);
 const DATE = '2026-05-01';
 
 /** Read by every test, written by none. */
@@ -940,24 +940,21 @@ async function impacts(service: RunningService, query = `date=${DATE}`): Promise
   return PortfolioImpacts.parse(await response.json());
 }
 
-testGetPortfolioImpacts(
-  'a location inside the largest detection is impacted at 0 m, one far away is left out',
-  async (t) => {
-    const [largest] = await hailOf(t.context);
-    if (largest === undefined) throw new Error('the evening has no hail');
-    const { lat, lon, mm } = largest;
-    const { accepted } = await upload(t.context, [
-      { name: 'hit', lat, lon },
-      { name: 'far', lat: 25, lon: -81 },
-    ]);
-    const answer = await impacts(t.context);
-    t.like(answer, { date: DATE, radius_mi: 1, assets_checked: 2, impacted_count: 1, next_cursor: null });
-    t.like(answer.impacts, { length: 1 });
-    t.like(answer.impacts[0], { asset_id: accepted[0]?.id, name: 'hit', nearest_detection_m: 0, max_size_mm: mm });
-  },
-);
+testImpacts('a location inside the largest detection is impacted at 0 m, one far away is left out', async (t) => {
+  const [largest] = await hailOf(t.context);
+  if (largest === undefined) throw new Error('the evening has no hail');
+  const { lat, lon, mm } = largest;
+  const { accepted } = await upload(t.context, [
+    { name: 'hit', lat, lon },
+    { name: 'far', lat: 25, lon: -81 },
+  ]);
+  const answer = await impacts(t.context);
+  t.like(answer, { date: DATE, radius_mi: 1, assets_checked: 2, impacted_count: 1, next_cursor: null });
+  t.like(answer.impacts, { length: 1 });
+  t.like(answer.impacts[0], { asset_id: accepted[0]?.id, name: 'hit', nearest_detection_m: 0, max_size_mm: mm });
+});
 
-testGetPortfolioImpacts('size, count and confidence are of everything within the mile', async (t) => {
+testImpacts('size, count and confidence are of everything within the mile', async (t) => {
   const pixels = await hailOf(t.context);
   const { lat, lon } = pixels[0] as Pixel;
   await upload(t.context, [{ name: 'hit', lat, lon }]);
@@ -976,7 +973,7 @@ testGetPortfolioImpacts('size, count and confidence are of everything within the
   t.true((impact?.ml_confidence ?? 0) >= 0.02 && (impact?.ml_confidence ?? 1) <= 0.98);
 });
 
-testGetPortfolioImpacts('any detection counts, the smallest too', async (t) => {
+testImpacts('any detection counts, the smallest too', async (t) => {
   const pixels = await hailOf(t.context);
   const { lat, lon, mm } = pixels.at(-1) as Pixel;
   t.true(mm >= 10 && mm < 12);
@@ -984,7 +981,7 @@ testGetPortfolioImpacts('any detection counts, the smallest too', async (t) => {
   t.is((await impacts(t.context)).impacted_count, 1);
 });
 
-testGetPortfolioImpacts('pages follow each other by asset_id, with the totals on every one', async (t) => {
+testImpacts('pages follow each other by asset_id, with the totals on every one', async (t) => {
   const pixels = await hailOf(t.context);
   const { accepted } = await upload(
     t.context,
@@ -1001,13 +998,13 @@ testGetPortfolioImpacts('pages follow each other by asset_id, with the totals on
   t.deepEqual(seen, accepted.map(({ id }) => id).sort());
 });
 
-testGetPortfolioImpacts('a page that is exactly full is the last one', async (t) => {
+testImpacts('a page that is exactly full is the last one', async (t) => {
   const [pixel] = await hailOf(t.context);
   await upload(t.context, Array(3).fill({ name: 'same', lat: pixel?.lat, lon: pixel?.lon }));
   t.is((await impacts(t.context, `date=${DATE}&limit=3`)).next_cursor, null);
 });
 
-testGetPortfolioImpacts('the cursor of a location that is gone or was never hit stays valid', async (t) => {
+testImpacts('the cursor of a location that is gone or was never hit stays valid', async (t) => {
   const [pixel] = await hailOf(t.context);
   const hit = { name: 'hit', lat: pixel?.lat, lon: pixel?.lon };
   const { accepted } = await upload(t.context, [hit, { name: 'far', lat: 25, lon: -81 }, hit]);
@@ -1020,7 +1017,7 @@ testGetPortfolioImpacts('the cursor of a location that is gone or was never hit 
   t.like(await impacts(t.context, `date=${DATE}&cursor=${first}`), { assets_checked: 2, impacted_count: 1 });
 });
 
-testGetPortfolioImpacts('an unknown, malformed or foreign cursor is 400 invalid_parameter', async (t) => {
+testImpacts('an unknown, malformed or foreign cursor is 400 invalid_parameter', async (t) => {
   const key = await strangersKey(t.context);
   const foreign = (await upload(t.context, rows(1), key)).accepted[0]?.id;
   for (const cursor of ['loc_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a%2Fb', foreign]) {
@@ -1029,7 +1026,7 @@ testGetPortfolioImpacts('an unknown, malformed or foreign cursor is 400 invalid_
   }
 });
 
-testGetPortfolioImpacts('refuses a bad date or limit with 400 invalid_parameter', async (t) => {
+testImpacts('refuses a bad date or limit with 400 invalid_parameter', async (t) => {
   for (const query of [
     '',
     'date=2026-02-30',
@@ -1043,7 +1040,7 @@ testGetPortfolioImpacts('refuses a bad date or limit with 400 invalid_parameter'
   t.is(await creditsUsed(t.context), 0);
 });
 
-testGetPortfolioImpacts('a date before the first data or in the future is a 200 without impacts', async (t) => {
+testImpacts('a date before the first data or in the future is a 200 without impacts', async (t) => {
   await upload(t.context, rows(2));
   const { data_as_of } = await impacts(t.context, 'date=2026-05-02');
   for (const date of ['2020-01-01', '2030-01-01'])
@@ -1066,7 +1063,7 @@ testGetPortfolioImpacts('a date before the first data or in the future is a 200 
     });
 });
 
-testGetPortfolioImpacts(
+testImpacts(
   'locations that radar saw in part are told with their gaps, those outside its grid as unseen, on every page',
   async (t) => {
     const inside = [
@@ -1096,12 +1093,12 @@ testGetPortfolioImpacts(
   },
 );
 
-testGetPortfolioImpacts('a past date keeps its own data_as_of: its newest scan', async (t) => {
+testImpacts('a past date keeps its own data_as_of: its newest scan', async (t) => {
   const { data_as_of } = await impacts(t.context);
   t.regex(data_as_of ?? '', /^2026-05-01T23:5\d:\d\dZ$/);
 });
 
-testGetPortfolioImpacts('a business is checked for its own locations only', async (t) => {
+testImpacts('a business is checked for its own locations only', async (t) => {
   const [pixel] = await hailOf(t.context);
   const key = await strangersKey(t.context);
   await upload(t.context, [{ name: 'hit', lat: pixel?.lat, lon: pixel?.lon }], key);

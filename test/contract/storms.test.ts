@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import anyTest, { type ExecutionContext } from 'ava';
 import { selectList } from '../../api/queries/sql.ts';
 import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
 import { getStorm, listStorms } from '../../api/routes/storms.ts';
@@ -28,6 +28,8 @@ import {
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
+const test = anyTest.serial;
+
 const PATH = '/v1/storms';
 const MIDDLE = { lat: 35.2, lon: -97.0 };
 const ALL = `lat=${MIDDLE.lat}&lon=${MIDDLE.lon}&radius_km=150`;
@@ -38,7 +40,7 @@ let rows: TrackPoint[];
 let cellRows: Cell[];
 let newest_ms: number;
 
-test.before(async () => {
+anyTest.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
   await publish(data_root, scans);
@@ -53,7 +55,7 @@ test.before(async () => {
     edition.paths('cells', edition.dates),
   ]);
 });
-test.after.always(async (t) => {
+anyTest.after.always(async (t) => {
   t.deepEqual(service.failures, []);
   await service.close();
   rmSync(data_root, { recursive: true, force: true });
@@ -80,60 +82,57 @@ function slowly(now_ms: number) {
     .sort((a, b) => a.km - b.km);
 }
 
-test.serial(
-  'GET /v1/storms lists the tracked storms in range as the newest scan saw them, nearest first',
-  async (t) => {
-    const answer = await ask();
-    const slow = slowly(NOW_MS);
-    t.true(slow.length > 0);
-    t.deepEqual(
-      answer.cells as unknown,
-      slow.map(({ row, km }) => ({
-        track_id: row.track_id,
-        distance_km: round(km, 2),
-        scan_time: new Date(row.scan_time).toISOString().replace('.000', ''),
-        lat: round(row.lat, 5),
-        lon: round(row.lon, 5),
-        motion: {
-          speed_kmh: orNull(row.speed_kmh, 1),
-          direction_deg: row.direction_deg === null ? null : round(row.direction_deg, 0) % 360,
-        },
-        hail: {
-          estimated_size_mm: round(row.estimated_size_mm, 1),
-          size_category: sizeCategory(row.estimated_size_mm),
-          ml_probability: round(row.ml_probability, 3),
-        },
-        trend: row.trend,
-        growth: { size_growth_rate_mm_per_min: orNull(row.size_growth_rate_mm_per_min, 2) },
-        track: {
-          duration_min: round(row.duration_min, 1),
-          peak_estimated_size_mm: round(row.peak_estimated_size_mm, 1),
-        },
-      })),
-    );
-    t.deepEqual(answer.summary, {
-      total_cells: slow.length,
-      closest_cell_km: round(slow[0]?.km ?? 0, 2),
-      max_size_category: sizeCategory(Math.max(...slow.map(({ row }) => row.estimated_size_mm))),
-    });
-    t.like(answer, { active: true, detail: 'standard' });
-    t.is(Date.parse(answer.data_as_of as string), newest_ms);
-  },
-);
+test('GET /v1/storms lists the tracked storms in range as the newest scan saw them, nearest first', async (t) => {
+  const answer = await ask();
+  const slow = slowly(NOW_MS);
+  t.true(slow.length > 0);
+  t.deepEqual(
+    answer.cells as unknown,
+    slow.map(({ row, km }) => ({
+      track_id: row.track_id,
+      distance_km: round(km, 2),
+      scan_time: new Date(row.scan_time).toISOString().replace('.000', ''),
+      lat: round(row.lat, 5),
+      lon: round(row.lon, 5),
+      motion: {
+        speed_kmh: orNull(row.speed_kmh, 1),
+        direction_deg: row.direction_deg === null ? null : round(row.direction_deg, 0) % 360,
+      },
+      hail: {
+        estimated_size_mm: round(row.estimated_size_mm, 1),
+        size_category: sizeCategory(row.estimated_size_mm),
+        ml_probability: round(row.ml_probability, 3),
+      },
+      trend: row.trend,
+      growth: { size_growth_rate_mm_per_min: orNull(row.size_growth_rate_mm_per_min, 2) },
+      track: {
+        duration_min: round(row.duration_min, 1),
+        peak_estimated_size_mm: round(row.peak_estimated_size_mm, 1),
+      },
+    })),
+  );
+  t.deepEqual(answer.summary, {
+    total_cells: slow.length,
+    closest_cell_km: round(slow[0]?.km ?? 0, 2),
+    max_size_category: sizeCategory(Math.max(...slow.map(({ row }) => row.estimated_size_mm))),
+  });
+  t.like(answer, { active: true, detail: 'standard' });
+  t.is(Date.parse(answer.data_as_of as string), newest_ms);
+});
 
-test.serial('GET /v1/storms echoes the query with its defaults', async (t) => {
+test('GET /v1/storms echoes the query with its defaults', async (t) => {
   const { query } = await ask('lat=35.2&lon=-97');
   t.deepEqual(query, { lat: 35.2, lon: -97, radius_km: 50, lookback_minutes: 30 });
 });
 
-test.serial('GET /v1/storms is inactive with nothing in range', async (t) => {
+test('GET /v1/storms is inactive with nothing in range', async (t) => {
   const answer = await ask('lat=45&lon=-80');
   t.like(answer, { active: false });
   t.deepEqual(answer.cells, []);
   t.deepEqual(answer.summary, { total_cells: 0, closest_cell_km: null, max_size_category: null });
 });
 
-test.serial('GET /v1/storms with detail=advanced adds the radar products of the cell', async (t) => {
+test('GET /v1/storms with detail=advanced adds the radar products of the cell', async (t) => {
   const { cells: found, detail } = await ask(`${ALL}&detail=advanced`);
   t.is(detail, 'advanced');
   let products = 0;
@@ -155,7 +154,7 @@ test.serial('GET /v1/storms with detail=advanced adds the radar products of the 
   t.true((await ask()).cells.every((cell) => !('radar_signals' in cell)));
 });
 
-test.serial('GET /v1/storms shows of each storm what its track answers for the last point and the whole', async (t) => {
+test('GET /v1/storms shows of each storm what its track answers for the last point and the whole', async (t) => {
   for (const cell of (await ask(`${ALL}&detail=advanced`)).cells) {
     const response = await service.call(`/v1/storms/${cell.track_id}?detail=advanced`);
     const { points, summary } = StormTrack.parse(await response.json());
@@ -168,7 +167,7 @@ test.serial('GET /v1/storms shows of each storm what its track answers for the l
   }
 });
 
-test.serial('GET /v1/storms drops a storm 30 minutes after it was seen last', async (t) => {
+test('GET /v1/storms drops a storm 30 minutes after it was seen last', async (t) => {
   const at = async (now_ms: number) => {
     const late = await startService({ endpoints: [listStorms], data_root, now_ms });
     try {
@@ -189,7 +188,7 @@ for (const [query, parameter] of [
   ['lat=abc&lon=-97', 'lat'],
   ['lat=35&lon=-97&detail=', 'detail'],
 ] as const)
-  test.serial(`GET /v1/storms?${query} is 400 invalid_parameter about ${parameter}`, async (t) => {
+  test(`GET /v1/storms?${query} is 400 invalid_parameter about ${parameter}`, async (t) => {
     const response = await service.call(`${PATH}?${query}`);
     t.is(response.status, 400);
     const { error, message } = (await response.json()) as { error: string; message: string };
@@ -203,7 +202,7 @@ const track_data_root = mkdtempSync(join(SCRATCH, 'hail-track-'));
 let trackService: RunningService;
 let trackRows: TrackPoint[];
 
-test.before(async () => {
+anyTest.before(async () => {
   await publish(track_data_root, await midnight());
   trackService = await startService({ endpoints: [getStorm], data_root: track_data_root, now_ms: WORLD_NOW_MS });
   const { catalog, engine } = trackService.services;
@@ -213,7 +212,7 @@ test.before(async () => {
     [edition.paths('tracks', edition.dates)],
   );
 });
-test.after.always(async (t) => {
+anyTest.after.always(async (t) => {
   t.deepEqual(trackService.failures, []);
   await trackService.close();
   rmSync(track_data_root, { recursive: true, force: true });
@@ -233,7 +232,7 @@ async function askTrack(track_id: string, query = '', at: RunningService = track
   return StormTrack.parse(await response.json());
 }
 
-test.serial('GET /v1/storms/{track_id} answers the whole track, oldest first, across midnight', async (t) => {
+test('GET /v1/storms/{track_id} answers the whole track, oldest first, across midnight', async (t) => {
   const track_id = overMidnight();
   const own = seen(track_id);
   const answer = await askTrack(track_id);
@@ -261,7 +260,7 @@ test.serial('GET /v1/storms/{track_id} answers the whole track, oldest first, ac
   });
 });
 
-test.serial('GET /v1/storms/{track_id} answers the same points whichever of its dates selects it', async (t) => {
+test('GET /v1/storms/{track_id} answers the same points whichever of its dates selects it', async (t) => {
   const track_id = overMidnight();
   const [first, last] = [await askTrack(track_id, `?date=${FIRST}`), await askTrack(track_id, `?date=${LAST}`)];
   t.deepEqual(first.points, last.points);
@@ -312,41 +311,35 @@ async function onMadeRows(t: ExecutionContext, now_ms: number): Promise<RunningS
   return other;
 }
 
-test.serial(
-  'GET /v1/storms/{track_id} without a date answers the newest date on which the track has a point',
-  async (t) => {
-    const other = await onMadeRows(t, Date.parse('2026-05-03T00:00:30Z'));
-    t.is((await askTrack('20260501-short', '', other)).date, FIRST);
-    const over = await askTrack('20260501-over', '', other);
-    t.is(over.date, LAST);
-    t.deepEqual(over.points, (await askTrack('20260501-over', `?date=${FIRST}`, other)).points);
-    t.is(over.points.length, 2);
-  },
-);
+test('GET /v1/storms/{track_id} without a date answers the newest date on which the track has a point', async (t) => {
+  const other = await onMadeRows(t, Date.parse('2026-05-03T00:00:30Z'));
+  t.is((await askTrack('20260501-short', '', other)).date, FIRST);
+  const over = await askTrack('20260501-over', '', other);
+  t.is(over.date, LAST);
+  t.deepEqual(over.points, (await askTrack('20260501-over', `?date=${FIRST}`, other)).points);
+  t.is(over.points.length, 2);
+});
 
-test.serial(
-  'GET /v1/storms/{track_id} gives radar_signals the size of its own part of a cell that tracks share',
-  async (t) => {
-    const other = await onMadeRows(t, WORLD_NOW_MS);
-    for (const [track_id, mm] of [
-      ['20260501-over', 50],
-      ['20260501-part', 20],
-    ] as const) {
-      const { points } = await askTrack(track_id, '?detail=advanced', other);
-      t.deepEqual(
-        points.map(({ radar_signals }) => radar_signals?.mesh_mm),
-        [mm, mm],
-      );
-      t.deepEqual(
-        points.map(({ radar_signals }) => [radar_signals?.vil_kg_m2, radar_signals?.max_reflectivity_dbz]),
-        Array(points.length).fill([null, null]),
-        'products of the whole cell are those of neither part',
-      );
-    }
-  },
-);
+test('GET /v1/storms/{track_id} gives radar_signals the size of its own part of a cell that tracks share', async (t) => {
+  const other = await onMadeRows(t, WORLD_NOW_MS);
+  for (const [track_id, mm] of [
+    ['20260501-over', 50],
+    ['20260501-part', 20],
+  ] as const) {
+    const { points } = await askTrack(track_id, '?detail=advanced', other);
+    t.deepEqual(
+      points.map(({ radar_signals }) => radar_signals?.mesh_mm),
+      [mm, mm],
+    );
+    t.deepEqual(
+      points.map(({ radar_signals }) => [radar_signals?.vil_kg_m2, radar_signals?.max_reflectivity_dbz]),
+      Array(points.length).fill([null, null]),
+      'products of the whole cell are those of neither part',
+    );
+  }
+});
 
-test.serial('GET /v1/storms/{track_id} answers the same once its dates are closed', async (t) => {
+test('GET /v1/storms/{track_id} answers the same once its dates are closed', async (t) => {
   const closed = mkdtempSync(join(SCRATCH, 'hail-track-'));
   await publish(closed, await midnight());
   await onRoot(closed, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
@@ -362,7 +355,7 @@ test.serial('GET /v1/storms/{track_id} answers the same once its dates are close
     t.deepEqual(await askTrack(track_id, query, other), await askTrack(track_id, query));
 });
 
-test.serial('GET /v1/storms/{track_id} tells the freshness of the dates that it read', async (t) => {
+test('GET /v1/storms/{track_id} tells the freshness of the dates that it read', async (t) => {
   const onlyFirst = idsWhere((own) => own.length > 1 && datesOf(own).size === 1 && own[0]?.storm_date === FIRST)[0];
   const lastOf = (date: string) =>
     Math.max(...trackRows.filter((row) => row.storm_date === date).map((row) => row.scan_time));
@@ -371,7 +364,7 @@ test.serial('GET /v1/storms/{track_id} tells the freshness of the dates that it 
     t.is(Date.parse((await askTrack(onlyFirst, `?date=${FIRST}`)).data_as_of as string), lastOf(FIRST));
 });
 
-test.serial('GET /v1/storms/{track_id} with detail=advanced adds radar_signals to every point', async (t) => {
+test('GET /v1/storms/{track_id} with detail=advanced adds radar_signals to every point', async (t) => {
   const { points, detail } = await askTrack(overMidnight(), '?detail=advanced');
   t.is(detail, 'advanced');
   for (const { hail, radar_signals } of points) {
@@ -381,20 +374,17 @@ test.serial('GET /v1/storms/{track_id} with detail=advanced adds radar_signals t
   t.true((await askTrack(overMidnight())).points.every((point) => !('radar_signals' in point)));
 });
 
-test.serial(
-  'GET /v1/storms/{track_id} costs 10 credits, 18 with detail=advanced, nothing when it is not found',
-  async (t) => {
-    const costs: number[] = [];
-    for (const path of [overMidnight(), `${overMidnight()}?detail=advanced`, 'nobody']) {
-      const before = await creditsUsed(trackService);
-      await trackService.call(`/v1/storms/${path}`);
-      costs.push((await creditsUsed(trackService)) - before);
-    }
-    t.deepEqual(costs, [10, 18, 0]);
-  },
-);
+test('GET /v1/storms/{track_id} costs 10 credits, 18 with detail=advanced, nothing when it is not found', async (t) => {
+  const costs: number[] = [];
+  for (const path of [overMidnight(), `${overMidnight()}?detail=advanced`, 'nobody']) {
+    const before = await creditsUsed(trackService);
+    await trackService.call(`/v1/storms/${path}`);
+    costs.push((await creditsUsed(trackService)) - before);
+  }
+  t.deepEqual(costs, [10, 18, 0]);
+});
 
-test.serial('GET /v1/storms/{track_id} of a track that one scan saw is 404: it was never published', async (t) => {
+test('GET /v1/storms/{track_id} of a track that one scan saw is 404: it was never published', async (t) => {
   const [first] = await midnight();
   if (first === undefined) return t.fail('the tiny world has no scans');
   const at = await startService({
@@ -415,20 +405,20 @@ test.serial('GET /v1/storms/{track_id} of a track that one scan saw is 404: it w
   }
 });
 
-test.serial('GET /v1/storms/{track_id} on a date without a point of the track is 404', async (t) => {
+test('GET /v1/storms/{track_id} on a date without a point of the track is 404', async (t) => {
   for (const date of ['2026-04-30', '2026-05-03', '2031-01-01'])
     t.is((await trackService.call(`/v1/storms/${overMidnight()}?date=${date}`)).status, 404);
 });
 
 for (const track_id of ['nobody', 'a'.repeat(64), 'a'.repeat(65), `x'%20OR%20'1'='1`, '%24%24', 'caf%C3%A9', '%00'])
-  test.serial(`GET /v1/storms/${track_id} is 404`, async (t) => {
+  test(`GET /v1/storms/${track_id} is 404`, async (t) => {
     const response = await trackService.call(`/v1/storms/${track_id}`);
     t.is(response.status, 404);
     t.is(((await response.json()) as { error: string }).error, 'not_found');
   });
 
 for (const date of ['2026-02-30', '20260501', 'today', ''])
-  test.serial(`GET /v1/storms/{track_id}?date=${date} is 400 invalid_parameter`, async (t) => {
+  test(`GET /v1/storms/{track_id}?date=${date} is 400 invalid_parameter`, async (t) => {
     const response = await trackService.call(`/v1/storms/${overMidnight()}?date=${date}`);
     t.is(response.status, 400);
     t.regex(((await response.json()) as { message: string }).message, /^date /);
@@ -441,7 +431,7 @@ let nowcast_newest_ms: number;
 /** The storm with the largest hail, and so its neighbourhood. */
 let storm: TrackPoint;
 
-test.before(async () => {
+anyTest.before(async () => {
   const scans = await midnight();
   nowcast_newest_ms = scans.at(-1)?.time_ms ?? 0;
   await publish(nowcast_data_root, scans);
@@ -451,7 +441,7 @@ test.before(async () => {
     .map(({ item }) => item.seen)
     .reduce((best, one) => (one.estimated_size_mm > best.estimated_size_mm ? one : best));
 });
-test.after.always(async (t) => {
+anyTest.after.always(async (t) => {
   t.deepEqual(nowcastService.failures, []);
   await nowcastService.close();
   rmSync(nowcast_data_root, { recursive: true, force: true });
@@ -465,7 +455,7 @@ async function askNowcast(query: string, at: RunningService = nowcastService): P
 
 const at = ({ lat, lon }: { lat: number; lon: number }) => `lat=${lat}&lon=${lon}`;
 
-test.serial('GET /v1/hail/nowcast where the largest storm has moved to since is active and likely', async (t) => {
+test('GET /v1/hail/nowcast where the largest storm has moved to since is active and likely', async (t) => {
   const { speed_kmh, direction_deg, scan_time } = storm;
   const answer = await askNowcast(
     at(destination(storm, direction_deg ?? 0, ((speed_kmh ?? 0) * (NOW_MS - scan_time)) / 3_600_000)),
@@ -500,22 +490,19 @@ async function serviceOver(t: ExecutionContext, publishInto: (root: string) => P
   return other;
 }
 
-test.serial(
-  'GET /v1/hail/nowcast of observed data goes by weights of real radar, and each lead says how far it may be trusted',
-  async (t) => {
-    const observed = await serviceOver(t, async (root) => publish(root, await asObserved(t, await midnight())));
-    const point = at(destination(storm, 60, 4));
-    const [real, simulated] = [await askNowcast(point, observed), await askNowcast(point)];
-    t.is(real.model_version, NOWCAST_MODEL.observed.version);
-    t.is(simulated.model_version, NOWCAST_MODEL.simulated.version);
-    t.deepEqual(real.nearest_storm, simulated.nearest_storm);
-    t.like(real.nowcast, leadsWith(false));
-    t.like(simulated.nowcast, leadsWith(true));
-    t.not(real.nowcast?.t15.probability, simulated.nowcast?.t15.probability);
-  },
-);
+test('GET /v1/hail/nowcast of observed data goes by weights of real radar, and each lead says how far it may be trusted', async (t) => {
+  const observed = await serviceOver(t, async (root) => publish(root, await asObserved(t, await midnight())));
+  const point = at(destination(storm, 60, 4));
+  const [real, simulated] = [await askNowcast(point, observed), await askNowcast(point)];
+  t.is(real.model_version, NOWCAST_MODEL.observed.version);
+  t.is(simulated.model_version, NOWCAST_MODEL.simulated.version);
+  t.deepEqual(real.nearest_storm, simulated.nearest_storm);
+  t.like(real.nowcast, leadsWith(false));
+  t.like(simulated.nowcast, leadsWith(true));
+  t.not(real.nowcast?.t15.probability, simulated.nowcast?.t15.probability);
+});
 
-test.serial('GET /v1/hail/nowcast of simulated storms beside an observed date goes by simulated weights', async (t) => {
+test('GET /v1/hail/nowcast of simulated storms beside an observed date goes by simulated weights', async (t) => {
   const mixed = await serviceOver(t, async (root) => {
     await publish(root, await asObserved(t, await scansBetween('23:48', '00:00')));
     await ingest(root, await scansBetween('00:00', '00:12'));
@@ -523,23 +510,20 @@ test.serial('GET /v1/hail/nowcast of simulated storms beside an observed date go
   t.is((await askNowcast(at(storm), mixed)).model_version, NOWCAST_MODEL.simulated.version);
 });
 
-test.serial(
-  'GET /v1/hail/nowcast of observed storms beside a simulated date never goes by simulated weights',
-  async (t) => {
-    const mixed = await serviceOver(t, async (root) => {
-      await publish(root, await scansBetween('23:48', '00:00'));
-      await ingest(root, await asObserved(t, await scansBetween('00:00', '00:12')));
-    });
-    t.is((await askNowcast(at(storm), mixed)).model_version, NOWCAST_MODEL.observed.version);
-  },
-);
+test('GET /v1/hail/nowcast of observed storms beside a simulated date never goes by simulated weights', async (t) => {
+  const mixed = await serviceOver(t, async (root) => {
+    await publish(root, await scansBetween('23:48', '00:00'));
+    await ingest(root, await asObserved(t, await scansBetween('00:00', '00:12')));
+  });
+  t.is((await askNowcast(at(storm), mixed)).model_version, NOWCAST_MODEL.observed.version);
+});
 
 test('the description of GET /v1/hail/nowcast says what the weights of either kind of data were fitted on', (t) => {
   for (const { version, material } of [NOWCAST_MODEL.observed, NOWCAST_MODEL.simulated])
     t.true(getHailNowcast.description.includes(version) && getHailNowcast.description.includes(material.source));
 });
 
-test.serial('GET /v1/hail/nowcast never falls from lead to lead, wherever the point', async (t) => {
+test('GET /v1/hail/nowcast never falls from lead to lead, wherever the point', async (t) => {
   for (let bearing = 0; bearing < 360; bearing += 60)
     for (const km of [1, 5, 14]) {
       const { nowcast } = await askNowcast(at(destination(storm, bearing, km)));
@@ -548,7 +532,7 @@ test.serial('GET /v1/hail/nowcast never falls from lead to lead, wherever the po
     }
 });
 
-test.serial('GET /v1/hail/nowcast names the nearest tracked storm and how it moves', async (t) => {
+test('GET /v1/hail/nowcast names the nearest tracked storm and how it moves', async (t) => {
   const point = destination(storm, 200, 3);
   const { nearest_storm } = await askNowcast(at(point));
   const [nearest] = nowcastService.services.live
@@ -565,7 +549,7 @@ test.serial('GET /v1/hail/nowcast names the nearest tracked storm and how it mov
   t.is(nearest_storm?.motion.speed_kmh, nearest.speed_kmh === null ? null : Math.round(10 * nearest.speed_kmh) / 10);
 });
 
-test.serial('GET /v1/hail/nowcast without a storm in range is a billed 200 with nulls, not zeros', async (t) => {
+test('GET /v1/hail/nowcast without a storm in range is a billed 200 with nulls, not zeros', async (t) => {
   const before = await creditsUsed(nowcastService);
   const answer = await askNowcast('lat=45&lon=-80');
   t.deepEqual(answer, {
@@ -580,7 +564,7 @@ test.serial('GET /v1/hail/nowcast without a storm in range is a billed 200 with 
   t.is((await creditsUsed(nowcastService)) - before, 10);
 });
 
-test.serial('GET /v1/hail/nowcast takes a storm at exactly radius_km as in range, 15 km by default', async (t) => {
+test('GET /v1/hail/nowcast takes a storm at exactly radius_km as in range, 15 km by default', async (t) => {
   const point = destination(storm, 180, 14.5);
   const nearest_km = nowcastService.services.live.snapshot().stormsWithin(point, 500, 0)[0]?.distance_km as number;
   t.not((await askNowcast(`${at(point)}&radius_km=${nearest_km}`)).nearest_storm, null);
@@ -592,7 +576,7 @@ test.serial('GET /v1/hail/nowcast takes a storm at exactly radius_km as in range
   t.not((await askNowcast(at(point))).nearest_storm, null);
 });
 
-test.serial('GET /v1/hail/nowcast of storms older than 30 minutes is inactive', async (t) => {
+test('GET /v1/hail/nowcast of storms older than 30 minutes is inactive', async (t) => {
   const late = await startService({
     endpoints: [getHailNowcast],
     data_root: nowcast_data_root,
@@ -602,7 +586,7 @@ test.serial('GET /v1/hail/nowcast of storms older than 30 minutes is inactive', 
   t.like(await askNowcast(at(storm), late), { active: false, nowcast: null });
 });
 
-test.serial('GET /v1/hail/nowcast answers the same for a minute, so that its ETag holds', async (t) => {
+test('GET /v1/hail/nowcast answers the same for a minute, so that its ETag holds', async (t) => {
   const second = await startService({
     endpoints: [getHailNowcast],
     data_root: nowcast_data_root,
@@ -630,7 +614,7 @@ for (const [query, parameter] of [
   ['lat=35&lon=-97&radius_km=50.1', 'radius_km'],
   ['lat=35&lon=-97&radius_km=0', 'radius_km'],
 ] as const)
-  test.serial(`GET /v1/hail/nowcast?${query} is 400 invalid_parameter about ${parameter}`, async (t) => {
+  test(`GET /v1/hail/nowcast?${query} is 400 invalid_parameter about ${parameter}`, async (t) => {
     const response = await nowcastService.call(`${NOWCAST_PATH}?${query}`);
     t.is(response.status, 400);
     const { error, message } = (await response.json()) as { error: string; message: string };

@@ -1,4 +1,4 @@
-import test from 'ava';
+import anyTest from 'ava';
 import { z } from 'zod';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import type { Endpoint } from '../../api/server/endpoint.ts';
@@ -8,11 +8,13 @@ import { initOf } from '../support/service/document.ts';
 import { ownFor } from '../support/service/own-resources.ts';
 import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
 
+const test = anyTest.serial;
+
 let whole: WholeService;
-test.before(async () => {
+anyTest.before(async () => {
   whole = await startWholeService();
 });
-test.after.always(() => whole.service.close());
+anyTest.after.always(() => whole.service.close());
 
 const titleOf = ({ method, path }: Endpoint) => `${method} ${path}`;
 
@@ -62,27 +64,24 @@ const mistyped = (name: string) => `${name}x`;
 for (const endpoint of ENDPOINTS) {
   const names = parametersOf(endpoint);
 
-  test.serial(
-    `${titleOf(endpoint)} refuses a parameter that it does not know, and ignores one that begins with _`,
-    async (t) => {
-      const { ask, refusal } = await openAsker(endpoint);
-      const made_up = await refusal(({ query, body }) => ({ query: { ...query, qqqqqqqqqqqq: '1' }, body }));
-      const expected = names.length === 0 ? 'none' : names.join(', ');
-      t.is(made_up, `${REFUSED} qqqqqqqqqqqq is not a parameter of this endpoint, expected ${expected}`);
-      for (const name of names) {
-        const typo = await refusal(({ query, body }) => ({
-          query: { ...query, [mistyped(name)]: '1' },
-          body,
-        }));
-        t.is(typo, `${REFUSED} ${mistyped(name)} is not a parameter of this endpoint, did you mean ${name}?`);
-      }
-      const ignored = await ask(({ query, body }) => ({ query: { ...query, _: '1714608000' }, body }));
-      t.is(ignored.status, endpoint.status, await ignored.text());
-    },
-  );
+  test(`${titleOf(endpoint)} refuses a parameter that it does not know, and ignores one that begins with _`, async (t) => {
+    const { ask, refusal } = await openAsker(endpoint);
+    const made_up = await refusal(({ query, body }) => ({ query: { ...query, qqqqqqqqqqqq: '1' }, body }));
+    const expected = names.length === 0 ? 'none' : names.join(', ');
+    t.is(made_up, `${REFUSED} qqqqqqqqqqqq is not a parameter of this endpoint, expected ${expected}`);
+    for (const name of names) {
+      const typo = await refusal(({ query, body }) => ({
+        query: { ...query, [mistyped(name)]: '1' },
+        body,
+      }));
+      t.is(typo, `${REFUSED} ${mistyped(name)} is not a parameter of this endpoint, did you mean ${name}?`);
+    }
+    const ignored = await ask(({ query, body }) => ({ query: { ...query, _: '1714608000' }, body }));
+    t.is(ignored.status, endpoint.status, await ignored.text());
+  });
 
   if (endpoint.example?.body !== undefined)
-    test.serial(`${titleOf(endpoint)} refuses a field that it does not know, at any depth`, async (t) => {
+    test(`${titleOf(endpoint)} refuses a field that it does not know, at any depth`, async (t) => {
       const { refusal } = await openAsker(endpoint);
       const example = endpoint.example?.body as Readonly<Record<string, unknown>>;
       for (const name of Object.keys(example)) {
@@ -100,7 +99,7 @@ for (const endpoint of ENDPOINTS) {
     });
 }
 
-test.serial('every documented parameter is accepted by its endpoint', async (t) => {
+test('every documented parameter is accepted by its endpoint', async (t) => {
   for (const operation of whole.operations) {
     const endpoint = ENDPOINTS.find((one) => titleOf(one) === operation.title);
     if (endpoint === undefined) continue; // the description itself
@@ -167,7 +166,7 @@ for (const [what, title, change, message] of [
     '/point/altitude_ft: is not a field of this request, expected lat, lng, lon',
   ],
 ] as const)
-  test.serial(`${title} names ${what} that it does not know`, async (t) => {
+  test(`${title} names ${what} that it does not know`, async (t) => {
     const { refusal } = await openAsker(endpointOf(title));
     const parameters = parametersOf(endpointOf(title)).join(', ');
     t.is(
@@ -176,7 +175,7 @@ for (const [what, title, change, message] of [
     );
   });
 
-test.serial('a geometry may have members that GeoJSON allows and we do not use', async (t) => {
+test('a geometry may have members that GeoJSON allows and we do not use', async (t) => {
   const { ask } = await openAsker(endpointOf('POST /v1/areas'));
   const answer = await ask(({ query, body }) => {
     const area = body as { geometry: object };
@@ -185,26 +184,21 @@ test.serial('a geometry may have members that GeoJSON allows and we do not use',
   t.is(answer.status, 200, await answer.text());
 });
 
-test.serial(
-  'a row with a field that is unknown is rejected alone, and a location of the list may be sent back',
-  async (t) => {
-    const account = await openAccount(whole.service);
-    const upload = async (data: readonly unknown[]) => {
-      const answer = await whole.service.call('/v1/portfolio/locations', {
-        ...initOf({ method: 'POST', target: '', body: { format: 'json', data } }),
-        key: account.key,
-      });
-      return (await answer.json()) as { accepted_count: number; rejected: { row_index: number; reason: string }[] };
-    };
-    const yard = { name: 'Yard', lat: 35, lon: -97 };
-    const { rejected } = await upload([yard, { ...yard, adress: '1 Main Street' }, { ...yard, _note: 'ours' }]);
-    t.like(rejected, [
-      { row_index: 1, reason: 'malformed_row: adress is not a field of a row, did you mean address?' },
-    ]);
-    t.is(rejected.length, 1);
-    const { locations } = (await whole.service.json('/v1/portfolio/locations', { key: account.key })) as {
-      locations: readonly unknown[];
-    };
-    t.is((await upload(locations)).accepted_count, locations.length);
-  },
-);
+test('a row with a field that is unknown is rejected alone, and a location of the list may be sent back', async (t) => {
+  const account = await openAccount(whole.service);
+  const upload = async (data: readonly unknown[]) => {
+    const answer = await whole.service.call('/v1/portfolio/locations', {
+      ...initOf({ method: 'POST', target: '', body: { format: 'json', data } }),
+      key: account.key,
+    });
+    return (await answer.json()) as { accepted_count: number; rejected: { row_index: number; reason: string }[] };
+  };
+  const yard = { name: 'Yard', lat: 35, lon: -97 };
+  const { rejected } = await upload([yard, { ...yard, adress: '1 Main Street' }, { ...yard, _note: 'ours' }]);
+  t.like(rejected, [{ row_index: 1, reason: 'malformed_row: adress is not a field of a row, did you mean address?' }]);
+  t.is(rejected.length, 1);
+  const { locations } = (await whole.service.json('/v1/portfolio/locations', { key: account.key })) as {
+    locations: readonly unknown[];
+  };
+  t.is((await upload(locations)).accepted_count, locations.length);
+});
