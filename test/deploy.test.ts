@@ -136,10 +136,8 @@ test('every command of the project on the pages for operators exists, with its o
     .flatMap((page) => codeBlocks(page, 'sh'))
     .flatMap(commandLines);
   t.true(lines.length > 20);
-  t.deepEqual(
-    lines.map(faultOf).filter((fault) => fault !== null),
-    [],
-  );
+  const faults = lines.map(faultOf).filter((fault) => fault !== null);
+  t.deepEqual(faults, []);
 });
 
 /** Commands whose next word is the name of a business. */
@@ -254,10 +252,8 @@ test('a container has the commands of the project', (t) => {
       .join()
       .matchAll(/exec serve (\S+)/g),
   ];
-  t.deepEqual(
-    used.map(([, name]) => name),
-    ['hail-api'],
-  );
+  const names = used.map(([, name]) => name);
+  t.deepEqual(names, ['hail-api']);
   const script = [line.replaceAll('/usr/local/bin', folder), 'hail-api --version && hail-pipeline --version'].join(
     '\n',
   );
@@ -423,10 +419,8 @@ test.serial('the file of businesses on the page is one that seed applies', async
 
 test('the page installs every file of the folder, and its README names each', (t) => {
   const named = firstTable(ABOUT).flatMap(([name = '']) => codeSpans(name));
-  t.deepEqual(
-    named.toSorted(),
-    NAMES.filter((name) => name !== 'README.md'),
-  );
+  const installed = NAMES.filter((name) => name !== 'README.md');
+  t.deepEqual(named.toSorted(), installed);
 });
 /** A metric as a registry has it. */
 interface KnownMetric {
@@ -551,19 +545,14 @@ test('the guide names no metric that does not exist', (t) => {
   const known = knownMetrics();
   const named = [...readFileSync(GUIDE, 'utf8').matchAll(/`(hail_\w*[a-z])`/g)].map(([, name = '']) => name);
   t.true(named.length > 5);
-  t.deepEqual(
-    named.filter((name) => !known.has(name)),
-    [],
-  );
+  const unknown = named.filter((name) => !known.has(name));
+  t.deepEqual(unknown, []);
 });
 
 test('the guide has a section for every alert, and for no other', (t) => {
   const text = readFileSync(GUIDE, 'utf8');
   const sections = [...text.matchAll(/^\| `(Hail\w+)` \|/gm)].map((match) => match[1] ?? '');
-  t.deepEqual(
-    sections,
-    alertRules().map(({ alert }) => alert),
-  );
+  t.deepEqual(sections, pluck(alertRules(), 'alert'));
 });
 const folder = mkdtempSync(join(tmpdir(), 'hail-start-'));
 test.after.always(() => rmSync(folder, { recursive: true }));

@@ -48,7 +48,7 @@ const DATE = '2026-05-01';
 const Place = z.object({ lat: z.number(), lon: z.number(), max_mm: z.number(), max_time: z.string() });
 
 test.serial(
-  'the SQL runs as printed in a data root and gives the largest hail that scans saw at each place of the date',
+  'the SQL runs as printed and gives the largest hail that scans saw at each place of the date',
   async (t) => {
     const root = await publishedRoot(t, await midnight());
     const before = process.cwd();
@@ -69,10 +69,7 @@ test.serial(
     }
     const sizes = [...largest.values()].sort((a, b) => b - a);
     t.is(found.length, 10);
-    t.deepEqual(
-      found.map(({ max_mm }) => max_mm),
-      sizes.slice(0, 10),
-    );
+    t.deepEqual(pluck(found, 'max_mm'), sizes.slice(0, 10));
     for (const { lat, lon, max_mm } of found) t.is(largest.get(`${lat} ${lon}`), max_mm);
   },
 );
@@ -92,14 +89,10 @@ test('the page of packages names those of package.json', (t) => {
   const used = ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
     Object.keys(manifest[kind] ?? {}),
   );
-  t.deepEqual(
-    used.filter((name) => !named.includes(name.replace(/^@types\/.*/, '@types/*'))),
-    [],
-  );
-  t.deepEqual(
-    named.filter((name) => name !== '@types/*' && !used.includes(name)),
-    [],
-  );
+  const unnamed = used.filter((name) => !named.includes(name.replace(/^@types\/.*/, '@types/*')));
+  t.deepEqual(unnamed, []);
+  const unused = named.filter((name) => name !== '@types/*' && !used.includes(name));
+  t.deepEqual(unused, []);
 });
 
 test('the map of the README names every folder with sources or a README', (t) => {
@@ -164,10 +157,8 @@ for (const document of DOCUMENTS)
     const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
       .map(([, link = '']) => link)
       .filter((link) => !link.includes('://'));
-    t.deepEqual(
-      links.map((link) => brokenLink(document, link)).filter((fault) => fault !== null),
-      [],
-    );
+    const broken = links.map((link) => brokenLink(document, link)).filter((fault) => fault !== null);
+    t.deepEqual(broken, []);
   });
 
 test('there are documents for every side, for the files and for contributors', (t) => {
@@ -199,10 +190,8 @@ test('versions of the changelog fall, and each has what a reader looks for', (t)
   const number = (version: string) =>
     version.split('.').reduce((sum, part) => 1000 * sum + z.coerce.number().int().parse(part), 0);
   t.true(releases.length > 1);
-  t.deepEqual(
-    releases,
-    releases.toSorted((a, b) => number(b) - number(a)),
-  );
+  const falling = releases.toSorted((a, b) => number(b) - number(a));
+  t.deepEqual(releases, falling);
   for (const version of releases) {
     const headings = [...sectionOf(CHANGELOG, `## ${version}`).matchAll(/^### (.+)$/gm)].map(([, name]) => name);
     const known = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security', 'Upgrade'];
@@ -224,10 +213,7 @@ const DOCUMENT = readDocument('data/README.md');
 const sectionNames = [...sectionOf(DOCUMENT, '## Tables').matchAll(/^### (.+)$/gm)].map(([, name]) => name);
 
 test('every published table has its section, in the order of the schemas', (t) => {
-  t.deepEqual(
-    sectionNames,
-    TABLES.map(({ name }) => name),
-  );
+  t.deepEqual(sectionNames, pluck(TABLES, 'name'));
 });
 
 test("the tables of columns are those that 'npm run columns' writes", (t) => {
@@ -291,10 +277,8 @@ for (const [heading, shape] of [
   ['### feeds.json', FeedState],
 ] as const)
   test(`the fields under '${heading.slice(4)}' are those of its schema`, (t) => {
-    t.deepEqual(
-      firstTable(sectionOf(DOCUMENT, heading)).flatMap(([name = '']) => codeSpans(name)),
-      Object.keys(shape.shape),
-    );
+    const named = firstTable(sectionOf(DOCUMENT, heading)).flatMap(([name = '']) => codeSpans(name));
+    t.deepEqual(named, Object.keys(shape.shape));
   });
 
 for (const [heading, kind, max_zoom, own] of [
@@ -351,10 +335,9 @@ test.serial('the SQL of the storms of the newest scan gives the tracked storms o
   );
   const storms = JSON.parse(String(frame.getRowObjectsJson()[0]?.storms)) as { track_id: string; mm: number }[];
   t.true(rows.length > 0);
-  t.deepEqual(
-    rows.map(({ track_id, estimated_size_mm }) => ({ track_id, mm: estimated_size_mm })),
-    storms.map(({ track_id, mm }) => ({ track_id, mm })),
-  );
+  const found = rows.map(({ track_id, estimated_size_mm }) => ({ track_id, mm: estimated_size_mm }));
+  const expected = storms.map(({ track_id, mm }) => ({ track_id, mm }));
+  t.deepEqual(found, expected);
 });
 
 test.serial('the SQL of the swath tiers gives nested tiers with their geometry', async (t) => {
@@ -364,30 +347,24 @@ test.serial('the SQL of the swath tiers gives nested tiers with their geometry',
   t.deepEqual(pluck(rows.slice(0, 2), 'category'), ['nickel', 'quarter']);
   t.true(rows.every(({ wkt }) => String(wkt).startsWith('MULTIPOLYGON (((')));
   const areas = rows.map(({ area_km2 }) => Number(area_km2));
-  t.deepEqual(
-    areas,
-    areas.toSorted((a, b) => b - a),
-  );
+  const falling = areas.toSorted((a, b) => b - a);
+  t.deepEqual(areas, falling);
 });
 
-pythonTest(
-  'the Python of the standard library finds every file as listed and reads an archive',
-  ['json'],
-  async (t) => {
-    const root = await publishedRoot(t, await midnight());
-    const printed = await runPython(
-      'Python, standard library alone: check what is published, look into an archive',
-      root,
-    );
-    const current = await readCurrent(root);
-    t.true(printed.startsWith(`newest scan ${current?.scan_id} simulated\n`));
-    for (const [date, commit] of Object.entries(current?.open_dates ?? {})) {
-      const manifest = await readManifest(root, date, commit);
-      t.true(printed.includes(`\n${date} ${manifest?.files.length} files as listed\n`));
-      t.regex(printed, new RegExp(`^Hail ${date} hail in \\[-\\d`, 'm'));
-    }
-  },
-);
+pythonTest('the Python of the standard library finds files as listed and reads an archive', ['json'], async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const printed = await runPython(
+    'Python, standard library alone: check what is published, look into an archive',
+    root,
+  );
+  const current = await readCurrent(root);
+  t.true(printed.startsWith(`newest scan ${current?.scan_id} simulated\n`));
+  for (const [date, commit] of Object.entries(current?.open_dates ?? {})) {
+    const manifest = await readManifest(root, date, commit);
+    t.true(printed.includes(`\n${date} ${manifest?.files.length} files as listed\n`));
+    t.regex(printed, new RegExp(`^Hail ${date} hail in \\[-\\d`, 'm'));
+  }
+});
 
 pythonTest('the Python with pyarrow prints the largest live cells', ['pyarrow'], async (t) => {
   const root = await publishedRoot(t, await midnight());
@@ -395,10 +372,8 @@ pythonTest('the Python with pyarrow prints the largest live cells', ['pyarrow'],
   t.regex(head, /^[1-9]\d* cells, simulated$/);
   const sizes = cells.map((line) => Number(line.split(' ').at(-1)));
   t.is(sizes.length, 5);
-  t.deepEqual(
-    sizes,
-    sizes.toSorted((a, b) => b - a),
-  );
+  const falling = sizes.toSorted((a, b) => b - a);
+  t.deepEqual(sizes, falling);
 });
 
 test('the JavaScript with hyparquet counts the detections that the list counts', async (t) => {
@@ -493,10 +468,12 @@ test('the sizes of the page follow from its laws', (t) => {
 
 test('the categories of the page are those of the code', (t) => {
   const [, bounds = ''] = /^Categories begin at ([^:]+):/m.exec(SCIENCE) ?? [];
-  t.deepEqual(
-    [...bounds.matchAll(/(\d+)[^(]*\(([a-z ]+)\)/g)].map(([, mm, word = '']) => [Number(mm), word.replace(' ', '_')]),
-    SIZE_BANDS.map(({ threshold_mm, category }) => [threshold_mm, category]),
-  );
+  const named = [...bounds.matchAll(/(\d+)[^(]*\(([a-z ]+)\)/g)].map(([, mm, word = '']) => [
+    Number(mm),
+    word.replace(' ', '_'),
+  ]);
+  const expected = SIZE_BANDS.map(({ threshold_mm, category }) => [threshold_mm, category]);
+  t.deepEqual(named, expected);
 });
 
 test('the confidences of the page follow from its weights', (t) => {
@@ -524,10 +501,10 @@ test('the quality index of the page is that of one radar on flat ground', (t) =>
   const distances = line('| distance km, one radar');
   const radar = { id: 'TEST', lat: 38, lon: -98, antenna_m: 0, ground_m: 0 };
   t.is(distances.length, 7);
-  t.deepEqual(
-    distances.map((km) => detectionQuality(destination(radar, 90, km), { sites: [radar], freezing_level_km: 4 }).hdqi),
-    line('| hdqi |'),
+  const found = distances.map(
+    (km) => detectionQuality(destination(radar, 90, km), { sites: [radar], freezing_level_km: 4 }).hdqi,
   );
+  t.deepEqual(found, line('| hdqi |'));
 });
 
 test('the organised storms of the page are those of the simulator', (t) => {
@@ -538,10 +515,9 @@ test('the organised storms of the page are those of the simulator', (t) => {
       .split('|')
       .slice(2, -1)
       .map((cell) => cell.trim());
-  t.deepEqual(
-    cells(days).map((day, index) => [day, Number(cells(storms)[index])]),
-    Object.entries(DAY_TYPE_PARAMETERS).map(([day, { organised_per_day }]) => [day, organised_per_day]),
-  );
+  const named = cells(days).map((day, index) => [day, Number(cells(storms)[index])]);
+  const expected = Object.entries(DAY_TYPE_PARAMETERS).map(([day, { organised_per_day }]) => [day, organised_per_day]);
+  t.deepEqual(named, expected);
 });
 
 test('every section of the page that a comment cites is there', (t) => {
@@ -555,8 +531,6 @@ test('every section of the page that a comment cites is there', (t) => {
     [...readDocument(file).matchAll(/SCIENCE\.md, "([^"]+)"/g)].map(([, section = '']) => ({ file, section })),
   );
   t.true(citations.length > 3);
-  t.deepEqual(
-    citations.filter(({ section }) => !sections.has(section)),
-    [],
-  );
+  const missing = citations.filter(({ section }) => !sections.has(section));
+  t.deepEqual(missing, []);
 });

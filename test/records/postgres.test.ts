@@ -45,123 +45,112 @@ if (hasPostgres) {
   everySuite(onPostgres);
   killSuite(onPostgres);
 
-  onPostgres(
-    'connections that the server ends are replaced; no answered charge is lost or doubled',
-    async (t, world) => {
-      const records = await world.open();
-      const tenant = await makeTenant(records, world, 'acme');
-      let charged = 0;
-      for (let round = 0; round < 5; round++) {
-        const charging = Promise.allSettled(
-          Array.from({ length: 64 }, () => records.charge(chargeOf(tenant, 3, world))),
-        );
-        await endConnections(world.location);
-        for (const outcome of await charging) {
-          if (outcome.status === 'fulfilled') charged += 1;
-          else t.true(isOutage(outcome.reason));
-        }
-        t.is(await eventually(() => records.charge(chargeOf(tenant, 3, world))), 'charged');
-        charged += 1;
+  onPostgres('connections that the server ends are replaced, and no charge is lost or doubled', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    let charged = 0;
+    for (let round = 0; round < 5; round++) {
+      const charging = Promise.allSettled(Array.from({ length: 64 }, () => records.charge(chargeOf(tenant, 3, world))));
+      await endConnections(world.location);
+      for (const outcome of await charging) {
+        if (outcome.status === 'fulfilled') charged += 1;
+        else t.true(isOutage(outcome.reason));
       }
-      const { rows, faults } = await verifyLedger(records.reader);
-      t.deepEqual([rows, faults, await usedBy(records, tenant)], [charged, [], 3 * charged]);
-    },
-  );
+      t.is(await eventually(() => records.charge(chargeOf(tenant, 3, world))), 'charged');
+      charged += 1;
+    }
+    const { rows, faults } = await verifyLedger(records.reader);
+    t.deepEqual([rows, faults, await usedBy(records, tenant)], [charged, [], 3 * charged]);
+  });
 
-  onPostgres(
-    'two services on one PostgreSQL run each report once, and one that fails is given back',
-    async (t, world) => {
-      const data_root = await scratch(t);
-      const database_url = 'url' in world.location ? world.location.url : '';
-      const opened = [
-        await openServices({ ...SETTINGS, data_root, database_url }),
-        await openServices({ ...SETTINGS, data_root, database_url }),
-      ];
-      t.teardown(() => Promise.all(opened.map(({ close }) => close())));
-      const [{ services }] = opened as [OpenedServices];
-      const { records } = services;
-      const tenant = await makeTenant(records, world, 'acme');
-      const { business_id, key_id } = tenant.caller;
-      const price = { operation: 'verify.report.create', credits: 100, count: 1 };
-      const ids: string[] = [];
-      for (let k = 0; k < 8; k++)
-        await records.write(
-          business_id,
-          chargeOf(tenant, 100, world, price.operation),
-          null,
-          world.now_ms,
-          async (writer) => {
-            const params = { lat: k, lon: -97, date_start: '2026-04-01', date_end: '2026-05-01' };
-            ids.push(await acceptJob(writer, services.queue, { kind: 'report', params, caller: { key_id }, price }));
-            return { status: 202, type: 'application/json', body: '{}' };
-          },
-        );
-      const made: string[] = [];
-      const makers: JobHandlers = {
-        report: async ({ id, params, path }) => {
-          made.push(id);
-          if (params.lat === 0) throw new Error('no report of the equator');
-          await writeFile(path, id);
-          return smallReport(1);
+  onPostgres('two services on one PostgreSQL run a report once, and one that fails is returned', async (t, world) => {
+    const data_root = await scratch(t);
+    const database_url = 'url' in world.location ? world.location.url : '';
+    const opened = [
+      await openServices({ ...SETTINGS, data_root, database_url }),
+      await openServices({ ...SETTINGS, data_root, database_url }),
+    ];
+    t.teardown(() => Promise.all(opened.map(({ close }) => close())));
+    const [{ services }] = opened as [OpenedServices];
+    const { records } = services;
+    const tenant = await makeTenant(records, world, 'acme');
+    const { business_id, key_id } = tenant.caller;
+    const price = { operation: 'verify.report.create', credits: 100, count: 1 };
+    const ids: string[] = [];
+    for (let k = 0; k < 8; k++)
+      await records.write(
+        business_id,
+        chargeOf(tenant, 100, world, price.operation),
+        null,
+        world.now_ms,
+        async (writer) => {
+          const params = { lat: k, lon: -97, date_start: '2026-04-01', date_end: '2026-05-01' };
+          ids.push(await acceptJob(writer, services.queue, { kind: 'report', params, caller: { key_id }, price }));
+          return { status: 202, type: 'application/json', body: '{}' };
         },
-        export: () => Promise.reject(new Error('there are no exports here')),
-      };
-      const ends = opened.map((each) => startJobs(each.services, pino({ level: 'silent' }), makers));
-      await until(async () => (await pendingSince(records.reader, Date.UTC(2100, 0))).length === 0);
-      await Promise.all(ends.map((end) => end()));
-      t.deepEqual(made.toSorted(), ids.toSorted());
-      t.is(readdirSync(join(data_root, 'reports')).length, 7 + 1);
-      t.is(await usedBy(records, tenant), 700);
-      t.deepEqual((await verifyLedger(records.reader)).faults, []);
-    },
-  );
+      );
+    const made: string[] = [];
+    const makers: JobHandlers = {
+      report: async ({ id, params, path }) => {
+        made.push(id);
+        if (params.lat === 0) throw new Error('no report of the equator');
+        await writeFile(path, id);
+        return smallReport(1);
+      },
+      export: () => Promise.reject(new Error('there are no exports here')),
+    };
+    const ends = opened.map((each) => startJobs(each.services, pino({ level: 'silent' }), makers));
+    await until(async () => (await pendingSince(records.reader, Date.UTC(2100, 0))).length === 0);
+    await Promise.all(ends.map((end) => end()));
+    t.deepEqual(made.toSorted(), ids.toSorted());
+    t.is(readdirSync(join(data_root, 'reports')).length, 7 + 1);
+    t.is(await usedBy(records, tenant), 700);
+    t.deepEqual((await verifyLedger(records.reader)).faults, []);
+  });
 
-  onPostgres(
-    'a worker that stood still while another ended its job puts nothing over the file of that one',
-    async (t, world) => {
-      const data_root = await scratch(t);
-      const url = new URL('url' in world.location ? world.location.url : '');
-      // The server gives up on a transaction whose client is still.
-      url.searchParams.set('idle_in_transaction_session_timeout', '500');
-      const database_url = url.href;
-      const { services, close } = await openServices({ ...SETTINGS, data_root, database_url });
-      t.teardown(close);
-      const { records, queue } = services;
-      const tenant = await makeTenant(records, world, 'acme');
-      const { business_id, key_id } = tenant.caller;
-      const price = { operation: 'verify.report.create', credits: 100, count: 1 };
-      const charge = chargeOf(tenant, 100, world, price.operation);
-      const params = { lat: 35, lon: -97, date_start: '2026-04-01', date_end: '2026-05-01' };
-      await records.write(business_id, charge, null, world.now_ms, async (writer) => {
-        await acceptJob(writer, queue, { kind: 'report', params, caller: { key_id }, price });
-        return { status: 202, type: 'application/json', body: '{}' };
-      });
-      const still = spawn(process.execPath, [STANDS_STILL, data_root, database_url], {
-        env: { ...BARE_ENVIRONMENT, PATH: process.env.PATH ?? '' },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      t.teardown(() => still.kill('SIGKILL'));
-      await once(still.stdout, 'data');
-      const CONTENT = 'by the one that took it over, and longer';
-      const makers: JobHandlers = {
-        report: async ({ path }) => {
-          await writeFile(path, CONTENT);
-          return smallReport(1);
-        },
-        export: () => Promise.reject(new Error('there are no exports here')),
-      };
-      const end = startJobs(services, pino({ level: 'silent' }), makers, { lease_ms: 300, retry_wait_ms: 0 });
-      await until(async () => (await pendingSince(records.reader, Date.UTC(2100, 0))).length === 0);
-      await end();
-      still.kill('SIGCONT');
-      t.deepEqual(await once(still, 'exit'), [0, null]);
-      const [job] = await filedJobs(records.reader, business_id);
-      if (job === undefined) throw new Error('no job has a file, expected one');
-      const content = readFileSync(jobFilePath(data_root, job), 'utf8');
-      t.deepEqual([content, job.sha256], [CONTENT, createHash('sha256').update(content).digest('hex')]);
-      t.is(await usedBy(records, tenant), 100);
-    },
-  );
+  onPostgres('a worker that stood still while another ended its job leaves the file of that one', async (t, world) => {
+    const data_root = await scratch(t);
+    const url = new URL('url' in world.location ? world.location.url : '');
+    // The server gives up on a transaction whose client is still.
+    url.searchParams.set('idle_in_transaction_session_timeout', '500');
+    const database_url = url.href;
+    const { services, close } = await openServices({ ...SETTINGS, data_root, database_url });
+    t.teardown(close);
+    const { records, queue } = services;
+    const tenant = await makeTenant(records, world, 'acme');
+    const { business_id, key_id } = tenant.caller;
+    const price = { operation: 'verify.report.create', credits: 100, count: 1 };
+    const charge = chargeOf(tenant, 100, world, price.operation);
+    const params = { lat: 35, lon: -97, date_start: '2026-04-01', date_end: '2026-05-01' };
+    await records.write(business_id, charge, null, world.now_ms, async (writer) => {
+      await acceptJob(writer, queue, { kind: 'report', params, caller: { key_id }, price });
+      return { status: 202, type: 'application/json', body: '{}' };
+    });
+    const still = spawn(process.execPath, [STANDS_STILL, data_root, database_url], {
+      env: { ...BARE_ENVIRONMENT, PATH: process.env.PATH ?? '' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.teardown(() => still.kill('SIGKILL'));
+    await once(still.stdout, 'data');
+    const CONTENT = 'by the one that took it over, and longer';
+    const makers: JobHandlers = {
+      report: async ({ path }) => {
+        await writeFile(path, CONTENT);
+        return smallReport(1);
+      },
+      export: () => Promise.reject(new Error('there are no exports here')),
+    };
+    const end = startJobs(services, pino({ level: 'silent' }), makers, { lease_ms: 300, retry_wait_ms: 0 });
+    await until(async () => (await pendingSince(records.reader, Date.UTC(2100, 0))).length === 0);
+    await end();
+    still.kill('SIGCONT');
+    t.deepEqual(await once(still, 'exit'), [0, null]);
+    const [job] = await filedJobs(records.reader, business_id);
+    if (job === undefined) throw new Error('no job has a file, expected one');
+    const content = readFileSync(jobFilePath(data_root, job), 'utf8');
+    t.deepEqual([content, job.sha256], [CONTENT, createHash('sha256').update(content).digest('hex')]);
+    t.is(await usedBy(records, tenant), 100);
+  });
 } else test.skip('the records on a real PostgreSQL (HAIL_TEST_DATABASE_URL is not set)', () => {});
 
 /** Ends every connection to the schema of a test. */
@@ -200,10 +189,8 @@ async function holding(
   await client.connect();
   t.teardown(() => client.end());
   await client.query('begin');
-  await client.query(
-    statement,
-    values.map((value) => (typeof value === 'string' ? value : value.caller.business_id)),
-  );
+  const texts = values.map((value) => (typeof value === 'string' ? value : value.caller.business_id));
+  await client.query(statement, texts);
   return client;
 }
 
@@ -289,49 +276,40 @@ if (hasPostgres) {
     ['silent after', true],
     ['silent before', false],
   ] as const)
-    onPostgres(
-      `a server that falls ${fate} a COMMIT leaves the call unknown, and a refund mends it where it was made`,
-      async (t, world) => {
-        const { proxy, records, tenant } = await behindProxy(t, world);
-        const request_id = newId('request', world.now_ms);
-        proxy.commits = fate;
-        const refused = records.charge({ ...chargeOf(tenant, 3, world), request_id });
-        await t.throwsAsync(refused, { instanceOf: OutcomeUnknown });
-        passAgain(proxy);
-        await until(() => records.health());
-        const refund = () =>
-          records.transaction((rows) => refundRequest(rows, request_id, 'answer lost', world.now_ms));
-        t.is(await usedBy(records, tenant), charged ? 4 : 1);
-        t.deepEqual(
-          [await refund(), await refund()],
-          charged
-            ? [{ credits: 3, business_id: tenant.caller.business_id }, 'refunded before']
-            : ['unknown', 'unknown'],
-        );
-        t.is(await usedBy(records, tenant), 1);
-        t.deepEqual((await verifyLedger(records.reader)).faults, []);
-        t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
-      },
-    );
-
-  onPostgres(
-    'a silent server refuses every call in bounded time, and is found again when it speaks',
-    async (t, world) => {
+    onPostgres(`a server ${fate} a COMMIT leaves the call unknown, and a refund mends one made`, async (t, world) => {
       const { proxy, records, tenant } = await behindProxy(t, world);
-      proxy.silent = true;
-      const calls = [
-        usedBy(records, tenant),
-        records.charge(chargeOf(tenant, 3, world)),
-        records.transaction(async () => {}),
-      ];
-      for (const refused of await Promise.all(calls.map(refusal))) t.true(isOutage(refused));
-      t.false(await records.health());
+      const request_id = newId('request', world.now_ms);
+      proxy.commits = fate;
+      const refused = records.charge({ ...chargeOf(tenant, 3, world), request_id });
+      await t.throwsAsync(refused, { instanceOf: OutcomeUnknown });
       passAgain(proxy);
       await until(() => records.health());
+      const refund = () => records.transaction((rows) => refundRequest(rows, request_id, 'answer lost', world.now_ms));
+      t.is(await usedBy(records, tenant), charged ? 4 : 1);
+      t.deepEqual(
+        [await refund(), await refund()],
+        charged ? [{ credits: 3, business_id: tenant.caller.business_id }, 'refunded before'] : ['unknown', 'unknown'],
+      );
+      t.is(await usedBy(records, tenant), 1);
+      t.deepEqual((await verifyLedger(records.reader)).faults, []);
       t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
-      t.is(await usedBy(records, tenant), 4);
-    },
-  );
+    });
+
+  onPostgres('a silent server refuses every call in bounded time, and is found when it speaks', async (t, world) => {
+    const { proxy, records, tenant } = await behindProxy(t, world);
+    proxy.silent = true;
+    const calls = [
+      usedBy(records, tenant),
+      records.charge(chargeOf(tenant, 3, world)),
+      records.transaction(async () => {}),
+    ];
+    for (const refused of await Promise.all(calls.map(refusal))) t.true(isOutage(refused));
+    t.false(await records.health());
+    passAgain(proxy);
+    await until(() => records.health());
+    t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
+    t.is(await usedBy(records, tenant), 4);
+  });
 
   onPostgres('a row that another process holds keeps out who needs it, and nobody else', async (t, world) => {
     const records = await world.open({ waits: { lock_ms: 500, statement_ms: 20_000 } });
@@ -348,19 +326,16 @@ if (hasPostgres) {
     t.deepEqual((await verifyLedger(records.reader)).faults, []);
   });
 
-  onPostgres(
-    'a service that waits for another which raises the alerts of a scan finds it matched',
-    async (t, world) => {
-      const records = await world.open({ waits: { lock_ms: 200, statement_ms: 20_000 } });
-      const other = await holding(t, world, 'insert into matched_scans values ($1, $2)', scanId(START_MS), '');
-      const lines: { readonly level: number; readonly msg: string }[] = [];
-      const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) });
-      const edition = editionOf([{ minute: 0 }]);
-      const watch = createWatch({ ...watchPartsOf(records, { now: () => START_MS }), log });
-      await t.throwsAsync(watch(edition), { instanceOf: LockNotGiven });
-      await other.query('commit');
-      await watch(edition);
-      t.deepEqual(lines, []);
-    },
-  );
+  onPostgres('a service that waits for another which raises alerts finds the scan matched', async (t, world) => {
+    const records = await world.open({ waits: { lock_ms: 200, statement_ms: 20_000 } });
+    const other = await holding(t, world, 'insert into matched_scans values ($1, $2)', scanId(START_MS), '');
+    const lines: { readonly level: number; readonly msg: string }[] = [];
+    const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+    const edition = editionOf([{ minute: 0 }]);
+    const watch = createWatch({ ...watchPartsOf(records, { now: () => START_MS }), log });
+    await t.throwsAsync(watch(edition), { instanceOf: LockNotGiven });
+    await other.query('commit');
+    await watch(edition);
+    t.deepEqual(lines, []);
+  });
 } else test.skip('the records on a PostgreSQL in trouble (HAIL_TEST_DATABASE_URL is not set)', () => {});

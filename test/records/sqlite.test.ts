@@ -429,10 +429,8 @@ for (const { command, args } of NEIGHBOURS)
       t.teardown(() => records.close());
       const rows = await records.reader.selectFrom('ledger').select('operation').execute();
       const kept = new Set(rows.map(({ operation }) => operation));
-      t.deepEqual(
-        acknowledged.filter((operation) => !kept.has(operation)),
-        [],
-      );
+      const lost = acknowledged.filter((operation) => !kept.has(operation));
+      t.deepEqual(lost, []);
       t.deepEqual((await verifyLedger(records.reader)).faults, []);
     },
   );
@@ -460,33 +458,30 @@ function lock(path: string): () => void {
   };
 }
 
-test.serial(
-  'everybody who waits for a file that another process keeps locked is refused, and the event loop turns',
-  async (t) => {
-    const { records, world, tenant, path } = await tenantOnFile(t, 400);
-    const release = lock(path);
-    let waiting = true;
-    const refusals = Promise.allSettled([
-      ...Array.from({ length: 300 }, () => records.charge(chargeOf(tenant, 3, world))),
-      records.transaction(async () => {}),
-    ]).finally(() => {
-      waiting = false;
-    });
-    let turns = 0;
-    for (; waiting; turns++) await new Promise(setImmediate);
-    for (const refusal of await refusals)
-      t.true(refusal.status === 'rejected' && refusal.reason instanceof RecordsUnavailable);
-    t.true(turns > 10, `the event loop turned ${turns} times during the wait`);
-    t.false(await records.health());
-    for (let k = 0; k < 5; k++) records.countRequest(tenant.caller.key_id, world.now_ms);
-    release();
-    t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
-    t.is(await usedBy(records, tenant), 4);
-    await until(() => records.health());
-    const counted = records.reader.selectFrom('request_counts').select('requests');
-    await until(async () => (await counted.executeTakeFirst())?.requests === 5);
-  },
-);
+test.serial('everybody who waits for a file locked elsewhere is refused, and the event loop turns', async (t) => {
+  const { records, world, tenant, path } = await tenantOnFile(t, 400);
+  const release = lock(path);
+  let waiting = true;
+  const refusals = Promise.allSettled([
+    ...Array.from({ length: 300 }, () => records.charge(chargeOf(tenant, 3, world))),
+    records.transaction(async () => {}),
+  ]).finally(() => {
+    waiting = false;
+  });
+  let turns = 0;
+  for (; waiting; turns++) await new Promise(setImmediate);
+  for (const refusal of await refusals)
+    t.true(refusal.status === 'rejected' && refusal.reason instanceof RecordsUnavailable);
+  t.true(turns > 10, `the event loop turned ${turns} times during the wait`);
+  t.false(await records.health());
+  for (let k = 0; k < 5; k++) records.countRequest(tenant.caller.key_id, world.now_ms);
+  release();
+  t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
+  t.is(await usedBy(records, tenant), 4);
+  await until(() => records.health());
+  const counted = records.reader.selectFrom('request_counts').select('requests');
+  await until(async () => (await counted.executeTakeFirst())?.requests === 5);
+});
 
 test.serial('a caller that charges again at once leaves the event loop to others', async (t) => {
   const { records, world, tenant } = await tenantOnFile(t);

@@ -8,6 +8,7 @@ import { listFolder } from '../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../support/data/content.ts';
 import { packedAnew, published, without } from '../support/data/published-scans.ts';
+import { pluck } from '../support/data/rows.ts';
 import { aroundMidnight, midnight, scansBetween } from '../support/data/small-world.ts';
 import { publishBlockage, RING_OF_KTLX } from '../support/data/terrain.ts';
 import {
@@ -163,10 +164,7 @@ test('two files of one time that say different things are named: the one that go
     const root = await scratch(t);
     const run = await ingest(root, [...files, ...(scan?.files.slice(1) ?? [])]);
     t.deepEqual([run.scans, run.duplicates], [1, 0]);
-    t.deepEqual(
-      run.rejected.map(({ file }) => file),
-      [mesh.name],
-    );
+    t.deepEqual(pluck(run.rejected, 'file'), [mesh.name]);
     t.regex(
       run.rejected[0]?.reason ?? '',
       /^holds other content than '.*' of the same product and time, which is used/,
@@ -241,10 +239,8 @@ test('with storm days that start at 12 UTC the evening is one storm date, and wo
   await ingest(whole, scans, settings);
   for (const scan of scans.toReversed()) await ingest(reversed, [scan], settings);
   const content = await logicalContent(whole);
-  t.deepEqual(
-    Object.keys(content).filter((part) => part.endsWith(' scans')),
-    ['2026-05-01 scans'],
-  );
+  const withScans = Object.keys(content).filter((part) => part.endsWith(' scans'));
+  t.deepEqual(withScans, ['2026-05-01 scans']);
   sameContent(t, await logicalContent(reversed), content);
   await t.throwsAsync(ingest(whole, scans), { message: /start at 12 UTC, expected 0/ });
 });
@@ -281,10 +277,7 @@ test('a date that was given over to the other kind takes that kind alone from th
     await session.replace(filesOf(observed));
     const mixed = [...filesOf(observed.slice(0, 1)), ...filesOf(scans.slice(1, 2))];
     const { rejected } = await session.ingest(mixed);
-    t.deepEqual(
-      rejected.map(({ file }) => file),
-      [scans[1]?.files[0]?.name],
-    );
+    t.deepEqual(pluck(rejected, 'file'), [scans[1]?.files[0]?.name]);
     await session.ingest(filesOf(observed));
     await session.finishDates();
   });

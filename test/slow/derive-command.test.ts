@@ -90,10 +90,8 @@ test('the same model again is nothing to do; another one takes its place, and th
   t.true(changed);
   const next = await headOf(root);
   t.deepEqual([next.commit, next.table_commits], [2, { blockage: 2 }]);
-  t.deepEqual(
-    next.files.map((file) => file.path),
-    [path],
-  );
+  const paths = next.files.map((file) => file.path);
+  t.deepEqual(paths, [path]);
   t.deepEqual(await faultsOf(root), []);
   const later_ms = Date.now() + 3 * 3_600_000;
   // A catalogue keeps the files that it names.

@@ -63,25 +63,22 @@ const onDisk = canMount() ? test : test.skip;
 const why = canMount() ? '' : ' (needs to mount a tmpfs: root on Linux)';
 
 for (const free_kb of [0, 24, 160])
-  onDisk(
-    `a disk with ${free_kb} kB left is a clear error; nothing is published by half, and space makes it good${why}`,
-    async (t) => {
-      const { scans, source, args } = await prepared(t);
-      const disk = await smallDisk(t, 8);
-      const root = join(disk, 'root');
-      await fs.cp(source, root, { recursive: true });
-      const before = await logicalContent(root);
-      const filler = await fillBut(disk, free_kb * 1024);
-      const run = await command(root, args, quiet);
-      t.is(run.code, 1, run.stdout);
-      t.regex(run.stderr, ONE_LINE);
-      t.deepEqual(await faultsOf(root), []);
-      sameContent(t, await logicalContent(root), before);
-      await fs.rm(filler);
-      t.is((await command(root, args, quiet)).code, 0);
-      sameContent(t, await logicalContent(root), await contentOf(scans));
-    },
-  );
+  onDisk(`${free_kb} kB left are a clear error; nothing is published by half, space makes it good${why}`, async (t) => {
+    const { scans, source, args } = await prepared(t);
+    const disk = await smallDisk(t, 8);
+    const root = join(disk, 'root');
+    await fs.cp(source, root, { recursive: true });
+    const before = await logicalContent(root);
+    const filler = await fillBut(disk, free_kb * 1024);
+    const run = await command(root, args, quiet);
+    t.is(run.code, 1, run.stdout);
+    t.regex(run.stderr, ONE_LINE);
+    t.deepEqual(await faultsOf(root), []);
+    sameContent(t, await logicalContent(root), before);
+    await fs.rm(filler);
+    t.is((await command(root, args, quiet)).code, 0);
+    sameContent(t, await logicalContent(root), await contentOf(scans));
+  });
 
 test('a limit on the size of files is a clear error; nothing is published by half, and lifting it makes it good', async (t) => {
   const { scans, source: root, args } = await prepared(t);

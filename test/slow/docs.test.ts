@@ -366,30 +366,25 @@ test.after.always('the downloaded files are deleted', async () => {
   if (exported !== undefined) rmSync(await exported, { recursive: true });
 });
 
-test.serial(
-  'the commands of exports download three files, which DuckDB and hyparquet read as the guide shows',
-  async (t) => {
-    const folder = await exportedFiles(t);
-    t.is(readFileSync(join(folder, 'detections.parquet')).subarray(0, 4).toString(), 'PAR1');
-    t.true(readFileSync(join(folder, 'reports.csv'), 'utf8').split('\n')[0]?.includes('time'));
-    const sql = codeBlocks(guide('files'), 'sql').find((block) => block.includes('detections.parquet')) ?? '';
-    const connection = await (await DuckDBInstance.create()).connect();
-    const rows = (
-      await connection.runAndReadAll(sql.replace("'detections.parquet'", `'${join(folder, 'detections.parquet')}'`))
-    ).getRowObjectsJson();
-    t.is(rows.length, 5);
-    t.true(rows.every(({ max_mm, detections }) => Number(max_mm) >= 25 && Number(detections) > 0));
+test.serial('the commands of exports download three files, which DuckDB and hyparquet read as shown', async (t) => {
+  const folder = await exportedFiles(t);
+  t.is(readFileSync(join(folder, 'detections.parquet')).subarray(0, 4).toString(), 'PAR1');
+  t.true(readFileSync(join(folder, 'reports.csv'), 'utf8').split('\n')[0]?.includes('time'));
+  const sql = codeBlocks(guide('files'), 'sql').find((block) => block.includes('detections.parquet')) ?? '';
+  const connection = await (await DuckDBInstance.create()).connect();
+  const rows = (
+    await connection.runAndReadAll(sql.replace("'detections.parquet'", `'${join(folder, 'detections.parquet')}'`))
+  ).getRowObjectsJson();
+  t.is(rows.length, 5);
+  t.true(rows.every(({ max_mm, detections }) => Number(max_mm) >= 25 && Number(detections) > 0));
 
-    writeProgram(folder, 'files', 'js', 'read.js');
-    const code = readFileSync(join(folder, 'read.js'), 'utf8');
-    writeFileSync(
-      join(folder, 'read.mjs'),
-      code.replace("'hyparquet'", `'${PROJECT}node_modules/hyparquet/src/node.js'`),
-    );
-    const said = await runProgram(process.execPath, ['read.mjs'], { cwd: folder });
-    t.is(Number(/largest ([\d.]+) mm/.exec(said)?.[1]), Number(rows[0]?.max_mm));
-  },
-);
+  writeProgram(folder, 'files', 'js', 'read.js');
+  const code = readFileSync(join(folder, 'read.js'), 'utf8');
+  const local = code.replace("'hyparquet'", `'${PROJECT}node_modules/hyparquet/src/node.js'`);
+  writeFileSync(join(folder, 'read.mjs'), local);
+  const said = await runProgram(process.execPath, ['read.mjs'], { cwd: folder });
+  t.is(Number(/largest ([\d.]+) mm/.exec(said)?.[1]), Number(rows[0]?.max_mm));
+});
 
 pythonTest('the pandas of the guide reads the downloaded files', ['pandas', 'pyarrow'], async (t) => {
   const folder = await exportedFiles(t);
@@ -471,10 +466,13 @@ test.serial('DuckDB: the SQL counts the hail of each date', async (t) => {
   const statements = statementsOf(readFileSync(join(PROJECT, FOLDER, 'hail-days.sql'), 'utf8'));
   for (const statement of statements.slice(0, -1)) await connection.run(statement);
   const rows = (await connection.runAndReadAll(statements.at(-1) ?? '')).getRowObjectsJson();
-  t.deepEqual(
-    rows.map((row) => [row.storm_date, Number(row.severe_pixels), Number(row.quarter_pixels), row.largest_mm]),
-    await hailDays(root),
-  );
+  const counted = rows.map((row) => [
+    row.storm_date,
+    Number(row.severe_pixels),
+    Number(row.quarter_pixels),
+    row.largest_mm,
+  ]);
+  t.deepEqual(counted, await hailDays(root));
   t.deepEqual(new Set(rows.map(({ source }) => source)), new Set(['simulated']));
 });
 
@@ -485,10 +483,9 @@ for (const [file, modules, heading] of [
   pythonTest(`${modules[0]}: the program counts the hail of each date`, modules, async (t) => {
     const root = await rootOf(t);
     const lines = words(await runOn(root, 'python3', [`${FOLDER}/${file}`])).slice(heading);
-    t.deepEqual(
-      lines.map(([date = '', source, ...figures]) => [date, source, ...figures.map(Number)]),
-      (await hailDays(root)).map(([date, ...figures]) => [date, 'simulated', ...figures]),
-    );
+    const counted = lines.map(([date = '', source, ...figures]) => [date, source, ...figures.map(Number)]);
+    const expected = (await hailDays(root)).map(([date, ...figures]) => [date, 'simulated', ...figures]);
+    t.deepEqual(counted, expected);
   });
 
 /** Threshold and area of the swaths of a date, as published. */
@@ -497,44 +494,31 @@ async function tiersOf(root: string, date: string): Promise<[mm: number, area_km
   return rows.map(({ threshold_mm, area_km2 }) => [Number(threshold_mm), Number(area_km2)]);
 }
 
-pythonTest(
-  'GeoPandas: the map has the published areas of the swaths',
-  ['geopandas', 'pyarrow', 'matplotlib'],
-  async (t) => {
-    const root = await rootOf(t);
-    const picture = join(await scratch(t), '../swaths.png');
-    const borders = 'node_modules/us-atlas/states-10m.json';
-    const printed = words(await runOn(root, 'python3', [`${FOLDER}/swaths_map.py`, DATES[0] ?? '', picture, borders]));
-    t.deepEqual(
-      printed.map(([mm, , area]) => [Number(mm), Number(area)]),
-      (await tiersOf(root, DATES[0] ?? '')).map(([mm, area]) => [mm, Number(area.toFixed(1))]),
-    );
-    for (const [, , published, , , drawn] of printed)
-      t.true(Math.abs(Number(published) - Number(drawn)) < 0.2 + Number(published) / 500);
-    t.is(readFileSync(picture).subarray(1, 4).toString(), 'PNG');
-  },
-);
+pythonTest('GeoPandas: the map has the areas of the swaths', ['geopandas', 'pyarrow', 'matplotlib'], async (t) => {
+  const root = await rootOf(t);
+  const picture = join(await scratch(t), '../swaths.png');
+  const borders = 'node_modules/us-atlas/states-10m.json';
+  const printed = words(await runOn(root, 'python3', [`${FOLDER}/swaths_map.py`, DATES[0] ?? '', picture, borders]));
+  const mapped = printed.map(([mm, , area]) => [Number(mm), Number(area)]);
+  const expected = (await tiersOf(root, DATES[0] ?? '')).map(([mm, area]) => [mm, Number(area.toFixed(1))]);
+  t.deepEqual(mapped, expected);
+  for (const [, , published, , , drawn] of printed)
+    t.true(Math.abs(Number(published) - Number(drawn)) < 0.2 + Number(published) / 500);
+  t.is(readFileSync(picture).subarray(1, 4).toString(), 'PNG');
+});
 
-pythonTest(
-  'QGIS: the project opens two files of the date beside it, which GDAL reads',
-  ['geopandas', 'pyarrow'],
-  async (t) => {
-    const root = await rootOf(t);
-    const out = join(await scratch(t), '../project');
-    await runOn(root, 'python3', [`${FOLDER}/qgis_project.py`, DATES[0] ?? '', out]);
-    const project = readFileSync(join(out, 'hail.qgs'), 'utf8');
-    const sources = [...project.matchAll(/<datasource>\.\/(.+)<\/datasource>/g)].map(([, name = '']) =>
-      join(out, name),
-    );
-    const rows = [(await rowsOf(root, DATES[0] ?? '', 'tracks')).filter(({ state }) => state === 'tracked').length];
-    rows.push((await tiersOf(root, DATES[0] ?? '')).length);
-    const count = 'import sys, geopandas\nfor path in sys.argv[1:]: print(len(geopandas.read_file(path)))';
-    const counted = words(await runOn(root, 'python3', ['-c', count, ...sources])).map(([features]) =>
-      Number(features),
-    );
-    t.deepEqual(counted, rows);
-  },
-);
+pythonTest('QGIS: the project opens two files beside it, which GDAL reads', ['geopandas', 'pyarrow'], async (t) => {
+  const root = await rootOf(t);
+  const out = join(await scratch(t), '../project');
+  await runOn(root, 'python3', [`${FOLDER}/qgis_project.py`, DATES[0] ?? '', out]);
+  const project = readFileSync(join(out, 'hail.qgs'), 'utf8');
+  const sources = [...project.matchAll(/<datasource>\.\/(.+)<\/datasource>/g)].map(([, name = '']) => join(out, name));
+  const rows = [(await rowsOf(root, DATES[0] ?? '', 'tracks')).filter(({ state }) => state === 'tracked').length];
+  rows.push((await tiersOf(root, DATES[0] ?? '')).length);
+  const count = 'import sys, geopandas\nfor path in sys.argv[1:]: print(len(geopandas.read_file(path)))';
+  const counted = words(await runOn(root, 'python3', ['-c', count, ...sources])).map(([features]) => Number(features));
+  t.deepEqual(counted, rows);
+});
 
 test('QGIS: the project has the colours of the hail sizes', (t) => {
   const project = readFileSync(join(PROJECT, FOLDER, 'hail.qgs'), 'utf8');
@@ -546,10 +530,8 @@ test('QGIS: the project has the colours of the hail sizes', (t) => {
         .map((part) => Number(part).toString(16).padStart(2, '0'))
         .join('')}`,
   );
-  t.deepEqual(
-    hex,
-    SIZE_COLORS.flatMap(({ category, color }) => (category === null ? [] : [color])),
-  );
+  const colors = SIZE_COLORS.flatMap(({ category, color }) => (category === null ? [] : [color]));
+  t.deepEqual(hex, colors);
 });
 
 for (const file of ['map.html', 'swaths_map.py'])
@@ -582,41 +564,36 @@ test('the program of the guide to catalogues finds the swaths of every date on a
   const program = join(await scratch(t), '../stac.mjs');
   writeFileSync(program, codeBlocks(readDocument('api/docs/catalogues.md'), 'js')[0] ?? '');
   const lines = words(await runOn(root, process.execPath, [program, `${url}/stac/catalog.json`]));
-  t.deepEqual(
-    lines.map(([date]) => date),
-    DATES,
-  );
+  const dates = lines.map(([date]) => date);
+  t.deepEqual(dates, DATES);
   for (const [date = '', rows, address = ''] of lines) {
     t.is(Number(rows), (await tiersOf(root, date)).length);
     t.is((await fetch(address)).status, 200);
   }
 });
 
-browserOnly(
-  'MapLibre: the page draws the hail of each date from the files alone, and says that it is simulated',
-  async (t) => {
-    const root = await rootOf(t);
-    const folders = [
-      ['/data/examples/', join(PROJECT, FOLDER)],
-      ['/data/', root],
-      ['/', PROJECT],
-    ] as const;
-    const { url } = await startWebServer(t, {}, filesIn(folders));
-    const { page, complaints, close } = await openTab(`${url}/data/examples/map.html`, { key: null });
-    t.teardown(close);
-    await page.waitForSelector('body[data-drawn]');
-    t.deepEqual(await page.locator('#date option').allTextContents(), [
-      '2026-05-02 (simulated)',
-      '2026-05-01 (simulated)',
-    ]);
-    t.is(await page.textContent('#source'), 'Simulated, not observed');
-    const map = { x: 320, y: 20, width: 880, height: 740 };
-    const quarter = '240,138,60';
-    for (const date of DATES) {
-      await page.selectOption('#date', { label: `${date} (simulated)` });
-      await page.waitForSelector(`body[data-drawn="${date}"]`);
-      t.true((await colorsOf(page, map)).has(quarter), date);
-    }
-    t.deepEqual(complaints, []);
-  },
-);
+browserOnly('MapLibre: the page draws the hail of each date from files alone, and says it is simulated', async (t) => {
+  const root = await rootOf(t);
+  const folders = [
+    ['/data/examples/', join(PROJECT, FOLDER)],
+    ['/data/', root],
+    ['/', PROJECT],
+  ] as const;
+  const { url } = await startWebServer(t, {}, filesIn(folders));
+  const { page, complaints, close } = await openTab(`${url}/data/examples/map.html`, { key: null });
+  t.teardown(close);
+  await page.waitForSelector('body[data-drawn]');
+  t.deepEqual(await page.locator('#date option').allTextContents(), [
+    '2026-05-02 (simulated)',
+    '2026-05-01 (simulated)',
+  ]);
+  t.is(await page.textContent('#source'), 'Simulated, not observed');
+  const map = { x: 320, y: 20, width: 880, height: 740 };
+  const quarter = '240,138,60';
+  for (const date of DATES) {
+    await page.selectOption('#date', { label: `${date} (simulated)` });
+    await page.waitForSelector(`body[data-drawn="${date}"]`);
+    t.true((await colorsOf(page, map)).has(quarter), date);
+  }
+  t.deepEqual(complaints, []);
+});

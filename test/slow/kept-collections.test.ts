@@ -139,10 +139,8 @@ test('with storm days that start at 12 UTC reports get the date of their convect
   const { reports: _, ...others } = at.rows;
   const { reports, ...expected } = usual.rows;
   t.deepEqual(others, expected);
-  t.deepEqual(
-    reports?.map(({ storm_date }) => storm_date),
-    ['2026-05-01', '2026-05-01', '2026-05-02'],
-  );
+  const dates = reports?.map(({ storm_date }) => storm_date);
+  t.deepEqual(dates, ['2026-05-01', '2026-05-01', '2026-05-02']);
   t.regex(
     (await found(noon)).failure ?? '',
     /storm days that start at 12 UTC, expected 0 \(HAIL_STORM_DAY_START_HOUR\)/,

@@ -10,6 +10,7 @@ import { verifyLedger } from '../../api/billing/usage.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import { acceptJob } from '../../api/jobs/rows.ts';
 import { openServices, type Services } from '../../api/services.ts';
+import { pluck } from '../support/data/rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { NOW_MS, PARTS, partOf, SETTINGS } from '../support/kill/jobs-load.ts';
@@ -72,10 +73,9 @@ async function check(t: ExecutionContext, { records: { reader } }: Services, fol
   }
   t.deepEqual((await verifyLedger(reader)).faults, []);
   const refunds = await reader.selectFrom('ledger').select(['credits', 'reason']).where('credits', '<', 0).execute();
-  t.deepEqual(
-    refunds.map(({ credits, reason }) => [credits, reason]).sort(),
-    jobs.filter(({ status }) => status === 'failed').map(({ id }) => [-100, `${id} failed`]),
-  );
+  const refunded = refunds.map(({ credits, reason }) => [credits, reason]).sort();
+  const failed = jobs.filter(({ status }) => status === 'failed').map(({ id }) => [-100, `${id} failed`]);
+  t.deepEqual(refunded, failed);
   return jobs;
 }
 
@@ -101,10 +101,7 @@ test('reports whose processes are killed at many moments, two at a time, end onc
   const count = (status: string) => jobs.filter((job) => job.status === status).length;
   t.log(`${killed} killed, ${count('done')} done, ${count('failed')} failed`);
   t.true(killed >= ROUNDS.length);
-  t.deepEqual(
-    jobs.map(({ id }) => id),
-    ids.toSorted(),
-  );
+  t.deepEqual(pluck(jobs, 'id'), ids.toSorted());
   t.is(count('pending'), 0);
   for (const [k, id] of ids.entries()) if (isBad(k)) t.is(jobs.find((job) => job.id === id)?.status, 'failed', id);
   // A good one fails only where six processes died over it.

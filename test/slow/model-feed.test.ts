@@ -119,10 +119,8 @@ test('the hours of a run are fetched by byte ranges and published, from the firs
     RUN + 2 * MS_PER_HOUR,
     RUN + 3 * MS_PER_HOUR,
   ]);
-  t.deepEqual(
-    new Set(rows.map(({ run_time, model, data_source }) => `${run_time} ${model} ${data_source}`)),
-    new Set([`${RUN} hrrr observed`]),
-  );
+  const origins = new Set(rows.map(({ run_time, model, data_source }) => `${run_time} ${model} ${data_source}`));
+  t.deepEqual(origins, new Set([`${RUN} hrrr observed`]));
 });
 
 test('an hour that was decoded is not fetched again, a new one is', async (t) => {
@@ -190,10 +188,8 @@ test('a folder in the layout of the bucket is read like the bucket, and names wh
     { path: join(folder, part), reason: 'is a part of an hour of which another is missing' },
   ]);
   t.deepEqual([...hours.keys()], ['hrrr']);
-  t.deepEqual(
-    hours.get('hrrr')?.map(({ valid_time }) => valid_time),
-    [RUN + MS_PER_HOUR],
-  );
+  const times = hours.get('hrrr')?.map(({ valid_time }) => valid_time);
+  t.deepEqual(times, [RUN + MS_PER_HOUR]);
 });
 
 test('the outlook follows from the forecast alone where nothing else is published, and says so', async (t) => {

@@ -177,10 +177,8 @@ test('files of any split of the scans, merged in any order, give the rows of the
     const query = mergedDayMaxSql(backwards ? paths.toReversed() : paths, null);
     const merged = await engine.rows<DayMax>(`SELECT * FROM (${query}) ORDER BY "row", col, interpolated`);
     const whole = maximumOf(scans.map(({ scan }) => scan));
-    t.deepEqual(
-      merged.map((row) => ({ ...row, storm_date: DAY })),
-      whole,
-    );
+    const dated = merged.map((row) => ({ ...row, storm_date: DAY }));
+    t.deepEqual(dated, whole);
   });
   await fc.assert(property, { numRuns: 25 });
 });
@@ -425,19 +423,16 @@ test('hyparquet reads every table file: the rows of the manifest, the columns of
     const file = await asyncBufferFromFile(join(root, path));
     const metadata = await parquetMetadataAsync(file);
     t.is(Number(metadata.num_rows), rows, path);
-    t.deepEqual(
-      pluck(metadata.schema.slice(1), 'name'),
-      columns(table).map((column) => column.name),
-    );
+    t.deepEqual(pluck(metadata.schema.slice(1), 'name'), pluck(columns(table), 'name'));
     const notes = new Map(metadata.key_value_metadata?.map(({ key, value }) => [key, value]));
     t.is(notes.get('hail_table'), table.name);
     t.is(notes.get('schema_version'), String(table.schema_version));
     t.is(notes.get('source'), 'simulated', path);
     t.deepEqual(JSON.parse(notes.get('columns') ?? ''), columnNotes(table, 'us since 1970 UTC'), path);
-    t.deepEqual(
-      [...new Set(metadata.row_groups.flatMap((group) => group.columns.map((one) => one.meta_data?.codec)))],
-      ['ZSTD'],
-    );
+    const codecs = [
+      ...new Set(metadata.row_groups.flatMap((group) => group.columns.map((one) => one.meta_data?.codec))),
+    ];
+    t.deepEqual(codecs, ['ZSTD']);
     t.is((await parquetReadObjects({ file, compressors })).length, rows);
   }
 });
@@ -626,13 +621,12 @@ test('the live snapshot opens in Arrow with the columns of its tables and the ro
     const { metadata, fields } = table.schema;
     t.deepEqual([metadata.get('hail_table'), metadata.get('source')], [name, 'simulated']);
     t.deepEqual(JSON.parse(metadata.get('columns') ?? ''), columnNotes(declared, 'ms since 1970 UTC'));
-    t.deepEqual(
-      fields.map((field) => [field.metadata.get('unit') ?? null, field.metadata.get('description')]),
-      columns(declared).map(({ unit, description }) => [unit, description]),
-    );
+    const told = fields.map((field) => [field.metadata.get('unit') ?? null, field.metadata.get('description')]);
+    const meant = columns(declared).map(({ unit, description }) => [unit, description]);
+    t.deepEqual(told, meant);
     t.deepEqual(
       table.schema.names,
-      columns(TABLES.find((candidate) => candidate.name === name) ?? detections).map((column) => column.name),
+      pluck(columns(TABLES.find((candidate) => candidate.name === name) ?? detections), 'name'),
     );
   }
 });
@@ -672,10 +666,8 @@ test('hyparquet reads outlines that may be null, of files with and without any',
     const path = join(folder, `${name}.parquet`);
     await stageRows(engine, watches, rows, path, 'observed');
     const read = await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors });
-    t.deepEqual(
-      read.map(({ geometry }) => geometry?.type ?? null),
-      [...kinds],
-    );
+    const types = read.map(({ geometry }) => geometry?.type ?? null);
+    t.deepEqual(types, [...kinds]);
   }
 });
 const LIVE_TABLES = ['cells', 'detections', 'tracks'];
@@ -805,13 +797,8 @@ async function holdsOnly(t: ExecutionContext, root: string, dates: readonly stri
   t.teardown(engine.close);
   t.deepEqual((await verifyRoot(engine, root, null, () => {})).faults, []);
   const heads = (await headsOf(root)).filter(({ partition }) => /^\d{4}-\d\d-\d\d$/.test(partition));
-  t.deepEqual(
-    pluck(
-      heads.filter(({ scans }) => scans.count > 0),
-      'partition',
-    ),
-    dates,
-  );
+  const held = heads.filter(({ scans }) => scans.count > 0);
+  t.deepEqual(pluck(held, 'partition'), dates);
   const named = (await filesBelow(join(root, 'tables'))).flatMap((path) => /date=([^/]+)/.exec(path)?.[1] ?? []);
   t.deepEqual([...new Set(named)], dates);
 }
@@ -827,10 +814,8 @@ test('simulated dates that are too old go from the disk, and their month with th
   const june_20 = Date.parse('2026-06-20T00:00:00Z');
   await pass(root, await scansAfter(t, june_20), june_20 + MS_PER_DAY);
   await holdsOnly(t, root, ['2026-06-20']);
-  t.deepEqual(
-    (await filesBelow(join(root, 'tables'))).filter((path) => path.includes('2026-05')),
-    [],
-  );
+  const left = (await filesBelow(join(root, 'tables'))).filter((path) => path.includes('2026-05'));
+  t.deepEqual(left, []);
 });
 
 test('observed dates, and dates that only a wrong clock calls old, stay', async (t) => {

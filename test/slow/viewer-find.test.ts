@@ -22,9 +22,11 @@ async function pinned(page: Page): Promise<{ lat: number; lng: number }> {
   return { lat: Number(lat), lng: Number(lng) };
 }
 
+const onDay = { is_shared: true, path: DAY };
+
 serviceTest(
-  'towns, counties and coordinates are found, and what is nowhere is said so',
-  { is_shared: true, path: DAY },
+  'towns, counties and coordinates are found, or said to be nowhere',
+  onDay,
   async (t, { page, complaints }) => {
     t.is((await optionsFor(page, 'norm'))[0], 'Norman, OK');
     t.is((await optionsFor(page, 'cleveland county, ok'))[0], 'Cleveland County, OK');
@@ -61,16 +63,12 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'a location that may not be read is said in words',
-  { is_shared: true, path: DAY },
-  async (t, { page, complaints }) => {
-    await page.locator('#locate').click();
-    await page.waitForFunction(() => document.querySelector('#find-note')?.textContent?.includes('may not tell'));
-    t.true(await page.locator('#pin').isHidden());
-    t.deepEqual(complaints, []);
-  },
-);
+serviceTest('a location that may not be read is said in words', onDay, async (t, { page, complaints }) => {
+  await page.locator('#locate').click();
+  await page.waitForFunction(() => document.querySelector('#find-note')?.textContent?.includes('may not tell'));
+  t.true(await page.locator('#pin').isHidden());
+  t.deepEqual(complaints, []);
+});
 
 serviceTest(
   'one’s own location is pinned when it is asked for',
@@ -99,31 +97,27 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'with the keyboard alone a place is found and read',
-  { is_shared: true, path: DAY },
-  async (t, { page, complaints }) => {
-    const { keyboard } = page;
-    await page.locator('canvas.maplibregl-canvas').focus();
-    await keyboard.press('/');
-    await keyboard.type('bristow');
-    await page.locator('#find-list [role=option]').first().waitFor();
-    await keyboard.press('ArrowDown');
-    t.is(await page.locator('#find-text').getAttribute('aria-activedescendant'), 'found-0');
-    await keyboard.press('Escape');
-    t.is(await page.locator('#find-text').getAttribute('aria-expanded'), 'false');
-    await keyboard.press('ArrowDown');
-    await page.locator('#find-list [role=option]').first().waitFor();
-    await keyboard.press('ArrowDown');
-    await keyboard.press('Enter');
-    t.true(Math.abs((await pinned(page)).lat - 35.83) < 0.05);
-    await page.locator('#tab-fell').focus();
-    await keyboard.press('ArrowRight');
-    t.true(await page.locator('#pin-history').isVisible());
-    t.is(await page.evaluate(() => document.activeElement?.id), 'tab-history');
-    t.deepEqual(complaints, []);
-  },
-);
+serviceTest('with the keyboard alone a place is found and read', onDay, async (t, { page, complaints }) => {
+  const { keyboard } = page;
+  await page.locator('canvas.maplibregl-canvas').focus();
+  await keyboard.press('/');
+  await keyboard.type('bristow');
+  await page.locator('#find-list [role=option]').first().waitFor();
+  await keyboard.press('ArrowDown');
+  t.is(await page.locator('#find-text').getAttribute('aria-activedescendant'), 'found-0');
+  await keyboard.press('Escape');
+  t.is(await page.locator('#find-text').getAttribute('aria-expanded'), 'false');
+  await keyboard.press('ArrowDown');
+  await page.locator('#find-list [role=option]').first().waitFor();
+  await keyboard.press('ArrowDown');
+  await keyboard.press('Enter');
+  t.true(Math.abs((await pinned(page)).lat - 35.83) < 0.05);
+  await page.locator('#tab-fell').focus();
+  await keyboard.press('ArrowRight');
+  t.true(await page.locator('#pin-history').isVisible());
+  t.is(await page.evaluate(() => document.activeElement?.id), 'tab-history');
+  t.deepEqual(complaints, []);
+});
 
 serviceTest(
   'on a phone the box opens over the panel, and every target is large enough for a thumb',

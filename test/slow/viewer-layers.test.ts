@@ -79,59 +79,51 @@ async function switchThrough(t: ExecutionContext, visit: Visit, id: string, pric
 
 const SCAN_OF_TWO = { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}` };
 
-serviceTest(
-  'storms, warnings and outlooks are drawn when switched on and gone when switched off, cost what the card says, and are not read twice',
-  SCAN_OF_TWO,
-  async (t, visit) => {
-    const { page, complaints } = visit;
-    await page.click('#layers-fold');
-    await settled(page);
-    t.is(await noteOf(page, 'warnings'), 'Costs 8 credits');
-    t.is(await noteOf(page, 'outlooks'), 'Costs 5 credits');
-    await switchThrough(t, visit, 'storms', 0, MARKS.storms);
-    await switchThrough(t, visit, 'warnings', 8, MARKS.warnings);
-    await switchThrough(t, visit, 'outlooks', 5, MARKS.outlooks);
-    await page.click('#view-day');
-    await settled(page);
-    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-    await press(page, 'hail');
-    t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
-    t.true(page.url().includes('layers=&'), page.url());
-    await press(page, 'hail');
-    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-    t.deepEqual(complaints, []);
-  },
-);
+serviceTest('storms, warnings and outlooks are drawn when on, and read only once', SCAN_OF_TWO, async (t, visit) => {
+  const { page, complaints } = visit;
+  await page.click('#layers-fold');
+  await settled(page);
+  t.is(await noteOf(page, 'warnings'), 'Costs 8 credits');
+  t.is(await noteOf(page, 'outlooks'), 'Costs 5 credits');
+  await switchThrough(t, visit, 'storms', 0, MARKS.storms);
+  await switchThrough(t, visit, 'warnings', 8, MARKS.warnings);
+  await switchThrough(t, visit, 'outlooks', 5, MARKS.outlooks);
+  await page.click('#view-day');
+  await settled(page);
+  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+  await press(page, 'hail');
+  t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
+  t.true(page.url().includes('layers=&'), page.url());
+  await press(page, 'hail');
+  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+  t.deepEqual(complaints, []);
+});
 
-serviceTest(
-  'own locations, areas and alerts are drawn when switched on and gone when switched off, cost what the card says, and are not read twice',
-  SCAN_OF_TWO,
-  async (t, visit) => {
-    const { page, complaints } = visit;
-    const locations = [{ name: 'Depot', lat: 35.25, lon: -97.75 }];
-    await ask(visit, '/portfolio/locations', { format: 'json', data: locations });
-    const geometry = { type: 'Polygon', coordinates: [ringOf([-97.9, 34.8, -97.5, 35.1])] };
-    await ask(visit, '/areas', { kind: 'polygon', name: 'South', geometry });
-    const circle = { lat: 35.3, lon: -97.5, radius_km: 20, name: 'Circle' };
-    await ask(visit, '/alerts/subscribe', { ...circle, webhook_url: 'https://192.0.32.7/hail' });
-    await page.click('#layers-fold');
-    await settled(page);
-    t.is(await noteOf(page, 'areas'), 'Costs 1 credit, and 1 for each area');
-    t.is(await noteOf(page, 'alerts'), 'Costs 1 credit');
-    await switchThrough(t, visit, 'areas', 2, MARKS.areas);
-    await switchThrough(t, visit, 'alerts', 1, MARKS.alerts);
-    const before = await creditsUsed(visit);
-    await press(page, 'locations');
-    t.is(await noteOf(page, 'locations'), '1 location.');
-    t.is((await creditsUsed(visit)) - before, 1);
-    await page.click('#layers-fold');
-    await page.goto(`${page.url().replace(/map=.*/, '')}map=9/35.2500/-97.7500`);
-    await settled(page);
-    await page.mouse.click(640, 400);
-    t.deepEqual(await page.locator('.facts-title').allTextContents(), ['Depot']);
-    t.deepEqual(complaints, []);
-  },
-);
+serviceTest('own locations, areas and alerts are drawn when on, and read only once', SCAN_OF_TWO, async (t, visit) => {
+  const { page, complaints } = visit;
+  const locations = [{ name: 'Depot', lat: 35.25, lon: -97.75 }];
+  await ask(visit, '/portfolio/locations', { format: 'json', data: locations });
+  const geometry = { type: 'Polygon', coordinates: [ringOf([-97.9, 34.8, -97.5, 35.1])] };
+  await ask(visit, '/areas', { kind: 'polygon', name: 'South', geometry });
+  const circle = { lat: 35.3, lon: -97.5, radius_km: 20, name: 'Circle' };
+  await ask(visit, '/alerts/subscribe', { ...circle, webhook_url: 'https://192.0.32.7/hail' });
+  await page.click('#layers-fold');
+  await settled(page);
+  t.is(await noteOf(page, 'areas'), 'Costs 1 credit, and 1 for each area');
+  t.is(await noteOf(page, 'alerts'), 'Costs 1 credit');
+  await switchThrough(t, visit, 'areas', 2, MARKS.areas);
+  await switchThrough(t, visit, 'alerts', 1, MARKS.alerts);
+  const before = await creditsUsed(visit);
+  await press(page, 'locations');
+  t.is(await noteOf(page, 'locations'), '1 location.');
+  t.is((await creditsUsed(visit)) - before, 1);
+  await page.click('#layers-fold');
+  await page.goto(`${page.url().replace(/map=.*/, '')}map=9/35.2500/-97.7500`);
+  await settled(page);
+  await page.mouse.click(640, 400);
+  t.deepEqual(await page.locator('.facts-title').allTextContents(), ['Depot']);
+  t.deepEqual(complaints, []);
+});
 
 serviceTest(
   'ground reports are read only when the button that names their price is pressed, and are those of the date and the scan',
@@ -246,7 +238,7 @@ serviceTest(
 );
 
 serviceTest(
-  'the card is opened, read and closed with the keyboard alone, and the browser remembers what is folded',
+  'the card is used by keyboard alone, and folds are remembered',
   { is_shared: true },
   async (t, { page }) => {
     await page.focus('#layers-fold');

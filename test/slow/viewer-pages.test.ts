@@ -163,24 +163,20 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'an address that the service refuses is named, and nothing is saved',
-  { path: MAP },
-  async (t, { page }) => {
-    await drawn(page);
-    await page.locator('#open-watch').click();
-    await page.locator('#watch-circle').click();
-    await page.waitForTimeout(1500);
-    await pressMap(page, [640, 400], [720, 400]);
-    await page.waitForSelector('#watch-form:not([hidden])');
-    await page.locator('#watch-name').fill('Depot');
-    await page.locator('#watch-url').fill('https://127.0.0.1/hook');
-    await page.locator('#watch-form button').click();
-    await page.waitForSelector('#watch-trouble:not([hidden])');
-    t.regex(await said(page, '#watch-trouble'), /webhook_url/);
-    t.true(await page.locator('#watch-form').isVisible(), 'it can be mended');
-  },
-);
+serviceTest('an address that the service refuses is named, nothing is saved', { path: MAP }, async (t, { page }) => {
+  await drawn(page);
+  await page.locator('#open-watch').click();
+  await page.locator('#watch-circle').click();
+  await page.waitForTimeout(1500);
+  await pressMap(page, [640, 400], [720, 400]);
+  await page.waitForSelector('#watch-form:not([hidden])');
+  await page.locator('#watch-name').fill('Depot');
+  await page.locator('#watch-url').fill('https://127.0.0.1/hook');
+  await page.locator('#watch-form button').click();
+  await page.waitForSelector('#watch-trouble:not([hidden])');
+  t.regex(await said(page, '#watch-trouble'), /webhook_url/);
+  t.true(await page.locator('#watch-form').isVisible(), 'it can be mended');
+});
 
 serviceTest(
   'credits of the month by operation and the keys are listed, and without a key one is asked for',

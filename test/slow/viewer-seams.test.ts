@@ -113,30 +113,26 @@ serviceTest(
 
 const HOSTILE = `<img src=x onerror="document.title='owned'"> \u202Eמפעל שמש ${'long '.repeat(60)}`;
 
-serviceTest(
-  'names that the service gives are text on the map and in its cards, however they read',
-  { path: SCAN },
-  async (t, { page, complaints }) => {
-    const subscription = {
-      ...{ name: HOSTILE, lat: 35.2, lon: -97.4, radius_km: 30, min_size_mm: 25 },
-      ...{ status: 'active', trigger_count: 0, last_triggered_at: null },
-    };
-    await answerInstead(page, /\/v1\/alerts/, 200, { subscriptions: [subscription], next_cursor: null });
-    await drawn(page);
-    await page.click('#layers-fold');
-    await page.click('label:has(#layer-alerts)');
-    await page.waitForFunction(() => document.getElementById('layer-alerts-note')?.textContent === '1 subscription.');
-    await page.click('#layers-fold');
-    await page.waitForTimeout(1500);
-    await pressMap(page, [660, 410]);
-    t.is(await said(page, `${POPUP} .facts-title`), HOSTILE);
-    t.is(await page.locator('img[src=x]').count(), 0);
-    t.not(await page.title(), 'owned');
-    const box = await page.locator(POPUP).boundingBox();
-    t.true(box !== null && box.width <= 300, 'a long name is broken into lines');
-    t.deepEqual(complaints, []);
-  },
-);
+serviceTest('names from the service are text, however they read', { path: SCAN }, async (t, { page, complaints }) => {
+  const subscription = {
+    ...{ name: HOSTILE, lat: 35.2, lon: -97.4, radius_km: 30, min_size_mm: 25 },
+    ...{ status: 'active', trigger_count: 0, last_triggered_at: null },
+  };
+  await answerInstead(page, /\/v1\/alerts/, 200, { subscriptions: [subscription], next_cursor: null });
+  await drawn(page);
+  await page.click('#layers-fold');
+  await page.click('label:has(#layer-alerts)');
+  await page.waitForFunction(() => document.getElementById('layer-alerts-note')?.textContent === '1 subscription.');
+  await page.click('#layers-fold');
+  await page.waitForTimeout(1500);
+  await pressMap(page, [660, 410]);
+  t.is(await said(page, `${POPUP} .facts-title`), HOSTILE);
+  t.is(await page.locator('img[src=x]').count(), 0);
+  t.not(await page.title(), 'owned');
+  const box = await page.locator(POPUP).boundingBox();
+  t.true(box !== null && box.width <= 300, 'a long name is broken into lines');
+  t.deepEqual(complaints, []);
+});
 
 serviceTest(
   'an answer that comes late is not shown in the place of what was opened after it',

@@ -40,6 +40,9 @@ async function untilNoon(): Promise<string> {
   });
 }
 
+const AT_0010 = { root: UNTIL_0010, now_ms: at('2T00:10:00') };
+const AT_NOON = { root: untilNoon, now_ms: at('2T12:00:00') };
+
 /** Calls of the interface that the page makes from now on. */
 function callsOf(page: Page): string[] {
   const calls: string[] = [];
@@ -83,8 +86,8 @@ for (const [clock, root, now, says, outages, both] of [
   );
 
 serviceTest(
-  'the last 24 hours, their scans and the whole day are three views of what was paid once',
-  { root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  '24 hours, scans and the day are views of what was paid once',
+  AT_0010,
   async (t, { page, complaints, ...visit }) => {
     t.is(await creditsUsed(visit), 10, 'two dates');
     const calls = callsOf(page);
@@ -128,7 +131,7 @@ serviceTest(
 
 serviceTest(
   'the timeline is true to time: scans lie where their time lies, and an outage is a stretch with words',
-  { is_shared: true, root: untilNoon, now_ms: at('2T12:00:00') },
+  { is_shared: true, ...AT_NOON },
   async (t, { page }) => {
     await page.click('#view-scan');
     await drawn(page);
@@ -149,7 +152,7 @@ serviceTest(
 
 serviceTest(
   'playing goes at four speeds, and an outage does not hold it up',
-  { root: untilNoon, now_ms: at('2T12:00:00'), path: `/viewer#view=scan&date=${SECOND_DATE}` },
+  { ...AT_NOON, path: `/viewer#view=scan&date=${SECOND_DATE}` },
   async (t, { page }) => {
     const speed = page.locator('#speed');
     const seen = [await speed.textContent()];
@@ -173,7 +176,7 @@ serviceTest(
 
 serviceTest(
   'the list of hail days is requested when it is first needed and kept; ‹ skips days without hail, and with shift does not',
-  { root: untilNoon, now_ms: at('2T12:00:00') },
+  AT_NOON,
   async (t, { page, complaints, ...visit }) => {
     const calls = callsOf(page);
     const before = await creditsUsed(visit);
@@ -192,10 +195,8 @@ serviceTest(
     t.regex(await said(page, '#notice'), /^No hail of 19 mm or more between 3 May 2025 and 1 May 2026\./);
     await page.keyboard.press('ArrowRight');
     await page.waitForFunction(() => location.hash.includes('date=2026-05-02'));
-    t.deepEqual(
-      charged(calls).filter((path) => !path.startsWith('/v1/usage')),
-      ['/v1/events?date_start=2025-05-03&date_end=2026-05-02'],
-    );
+    const paid = charged(calls).filter((path) => !path.startsWith('/v1/usage'));
+    t.deepEqual(paid, ['/v1/events?date_start=2025-05-03&date_end=2026-05-02']);
     await page.click('#later', { modifiers: ['Shift'] });
     await page.waitForFunction(() => location.hash.includes('date=2026-05-03'));
     await drawn(page);
@@ -232,7 +233,7 @@ for (const [what, hash, says, shown] of [
 ] as const)
   serviceTest(
     `a link to ${what} says so in words and shows the nearest`,
-    { root: UNTIL_0010, now_ms: at('2T00:10:00'), path: `/viewer${hash}` },
+    { ...AT_0010, path: `/viewer${hash}` },
     async (t, { page, complaints }) => {
       await drawn(page);
       await page.waitForSelector('#notice:not([hidden])');
@@ -327,51 +328,43 @@ browserOnly('a further scan appears by itself, for one charge, and looking for i
   t.deepEqual(complaints, []);
 });
 
-serviceTest(
-  'while the service does not answer, the page looks ever more rarely, and one answer brings it back',
-  { root: UNTIL_0010, now_ms: at('2T00:10:00') },
-  async (t, { page }) => {
-    let attempts = 0;
-    await page.route('**/v1/health', (route) => {
-      attempts++;
-      return route.abort();
-    });
-    await page.clock.install();
-    await setHidden(page, true);
-    await setHidden(page, false);
-    for (let minute = 0; minute < 15; minute++)
-      for (let i = 0; i < 6; i++) {
-        await page.clock.runFor(10_000);
-        await page.waitForTimeout(20);
-      }
-    t.true(attempts >= 4 && attempts <= 7, `${attempts} attempts in a quarter of an hour`);
-    await page.unroute('**/v1/health');
-    const answered = page.waitForResponse('**/v1/health');
-    for (let i = 0; i < 34; i++) await page.clock.runFor(10_000);
-    await answered;
-    const again = page.waitForResponse('**/v1/health');
-    await page.waitForTimeout(300);
-    await page.clock.runFor(23_000);
-    t.is((await again).status(), 200);
+serviceTest('a silent service is asked ever more rarely, until it answers', AT_0010, async (t, { page }) => {
+  let attempts = 0;
+  await page.route('**/v1/health', (route) => {
+    attempts++;
+    return route.abort();
+  });
+  await page.clock.install();
+  await setHidden(page, true);
+  await setHidden(page, false);
+  for (let minute = 0; minute < 15; minute++)
+    for (let i = 0; i < 6; i++) {
+      await page.clock.runFor(10_000);
+      await page.waitForTimeout(20);
+    }
+  t.true(attempts >= 4 && attempts <= 7, `${attempts} attempts in a quarter of an hour`);
+  await page.unroute('**/v1/health');
+  const answered = page.waitForResponse('**/v1/health');
+  for (let i = 0; i < 34; i++) await page.clock.runFor(10_000);
+  await answered;
+  const again = page.waitForResponse('**/v1/health');
+  await page.waitForTimeout(300);
+  await page.clock.runFor(23_000);
+  t.is((await again).status(), 200);
 
-    // An older date gets no further scans: nothing is looked for.
-    await page.keyboard.press('[');
-    await page.clock.runFor(1000);
-    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-    const calls = callsOf(page);
-    for (let i = 0; i < 12; i++) await page.clock.runFor(10_000);
-    await page.waitForTimeout(500);
-    t.deepEqual(calls, []);
-  },
-);
+  // An older date gets no further scans: nothing is looked for.
+  await page.keyboard.press('[');
+  await page.clock.runFor(1000);
+  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+  const calls = callsOf(page);
+  for (let i = 0; i < 12; i++) await page.clock.runFor(10_000);
+  await page.waitForTimeout(500);
+  t.deepEqual(calls, []);
+});
 
-serviceTest(
-  'on a phone the list of hail days fits',
-  { is_shared: true, ...PHONE, root: UNTIL_0010, now_ms: at('2T00:10:00') },
-  async (t, { page }) => {
-    await page.tap('#open-days');
-    await page.waitForSelector('#days-list li');
-    await page.waitForTimeout(300);
-    await cardsApart(t, page, ['#days']);
-  },
-);
+serviceTest('on a phone the list of hail days fits', { is_shared: true, ...PHONE, ...AT_0010 }, async (t, { page }) => {
+  await page.tap('#open-days');
+  await page.waitForSelector('#days-list li');
+  await page.waitForTimeout(300);
+  await cardsApart(t, page, ['#days']);
+});

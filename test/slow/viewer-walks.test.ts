@@ -85,10 +85,8 @@ serviceTest(
     t.regex(await said(page, '#watch-words'), /^“Solar park” is watched\./);
     t.regex(await said(page, '#watch-secret-text'), /^whsec_/);
     const { areas } = await ask<{ areas: { name: string; kind: string }[] }>({ service, key }, '/areas');
-    t.deepEqual(
-      areas.map(({ name, kind }) => [name, kind]),
-      [['Solar park', 'polygon']],
-    );
+    const areasMade = areas.map(({ name, kind }) => [name, kind]);
+    t.deepEqual(areasMade, [['Solar park', 'polygon']]);
     t.is((await ask<{ count: number }>({ service, key }, '/webhooks')).count, 1);
     t.deepEqual(complaints, []);
   },

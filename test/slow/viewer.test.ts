@@ -19,6 +19,7 @@ import { asObserved, midnight, preparedRoot, scratch } from '../support/data/wor
 const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'] as const;
 const SCAN = `/viewer#view=scan&date=${SECOND_DATE}`;
 const onPlainRoot = { is_shared: true, root: async () => preparedRoot(await midnight()) };
+const onScans = { ...onPlainRoot, path: SCAN };
 const withReflectivity = {
   is_shared: true,
   root: async () => preparedRoot(await midnight(), { reflectivity_keep_hours: 1000 }),
@@ -102,101 +103,87 @@ serviceTest('observed data carry no badge and name their source', OBSERVED, asyn
   t.notRegex(await page.title(), /simulated/);
 });
 
-serviceTest(
-  'brackets leaf through all dates, the address follows, and a date without data says so',
-  onPlainRoot,
-  async (t, { page, requests }) => {
-    await page.keyboard.press('[');
-    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-    await drawn(page);
-    t.is(await page.locator('#date').inputValue(), FIRST_DATE as string);
-    t.regex(await said(page, '#data-time'), /^Data until 1 May 2026 23:5\d UTC$/);
+serviceTest('brackets leaf through all dates; one without data says so', onPlainRoot, async (t, { page, requests }) => {
+  await page.keyboard.press('[');
+  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+  await drawn(page);
+  t.is(await page.locator('#date').inputValue(), FIRST_DATE as string);
+  t.regex(await said(page, '#data-time'), /^Data until 1 May 2026 23:5\d UTC$/);
 
-    await page.keyboard.press('[');
-    await page.waitForFunction(() => document.getElementById('panel')?.classList.contains('empty'));
-    await drawn(page);
-    t.is(await said(page, '#summary'), 'Nothing is published for 30 Apr 2026: no scans, so hail or none is not known.');
-    t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
-    t.true(await page.locator('#play').isDisabled());
+  await page.keyboard.press('[');
+  await page.waitForFunction(() => document.getElementById('panel')?.classList.contains('empty'));
+  await drawn(page);
+  t.is(await said(page, '#summary'), 'Nothing is published for 30 Apr 2026: no scans, so hail or none is not known.');
+  t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
+  t.true(await page.locator('#play').isDisabled());
 
-    const before = requests.length;
-    await page.keyboard.press(']');
-    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-    await drawn(page);
-    const calls = requests.slice(before).filter((line) => line.includes('/v1/tiles/'));
-    t.deepEqual(calls, [], 'a date seen before is not paid for again');
-  },
-);
+  const before = requests.length;
+  await page.keyboard.press(']');
+  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+  await drawn(page);
+  const calls = requests.slice(before).filter((line) => line.includes('/v1/tiles/'));
+  t.deepEqual(calls, [], 'a date seen before is not paid for again');
+});
 
-serviceTest(
-  'scans are stepped, scrubbed and played, and are there before they are asked for',
-  { ...onPlainRoot, path: SCAN },
-  async (t, visit) => {
-    const { page, complaints, requests } = visit;
-    const scrubber = page.locator('#scrubber');
-    await scrubber.press('Home');
-    await drawn(page);
-    await fetchedAhead(visit, (await framesOf(visit, SECOND_DATE))[1]?.scan_id ?? '');
-    const first = await said(page, '#clock-utc');
-    const before = requests.length;
-    await page.locator('#scrubber').blur();
-    await page.keyboard.press('.');
-    await drawn(page);
-    t.true(Number(await scrubber.inputValue()) > 0);
-    t.not(await said(page, '#clock-utc'), first);
-    t.regex((await scrubber.getAttribute('aria-valuetext')) as string, /^00:\d\d UTC, (largest \d\.\d in|no hail)/);
-    const shown = /frame=(\w+)/.exec(page.url())?.[1] as string;
-    t.false(
-      requests.slice(before).some((line) => line.includes(shown)),
-      'the neighbour was fetched ahead',
-    );
+serviceTest('scans are stepped, scrubbed and played, and were fetched ahead', onScans, async (t, visit) => {
+  const { page, complaints, requests } = visit;
+  const scrubber = page.locator('#scrubber');
+  await scrubber.press('Home');
+  await drawn(page);
+  await fetchedAhead(visit, (await framesOf(visit, SECOND_DATE))[1]?.scan_id ?? '');
+  const first = await said(page, '#clock-utc');
+  const before = requests.length;
+  await page.locator('#scrubber').blur();
+  await page.keyboard.press('.');
+  await drawn(page);
+  t.true(Number(await scrubber.inputValue()) > 0);
+  t.not(await said(page, '#clock-utc'), first);
+  t.regex((await scrubber.getAttribute('aria-valuetext')) as string, /^00:\d\d UTC, (largest \d\.\d in|no hail)/);
+  const shown = /frame=(\w+)/.exec(page.url())?.[1] as string;
+  const wasAsked = requests.slice(before).some((line) => line.includes(shown));
+  t.false(wasAsked, 'the neighbour was fetched ahead');
 
-    await page.keyboard.press(' ');
-    t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
-    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).value) >= 400);
-    await page.keyboard.press(' ');
-    t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
-    await scrubber.press('End');
-    await drawn(page);
-    await page.waitForTimeout(400);
-    t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
-    t.deepEqual(complaints, []);
-  },
-);
+  await page.keyboard.press(' ');
+  t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
+  await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).value) >= 400);
+  await page.keyboard.press(' ');
+  t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
+  await scrubber.press('End');
+  await drawn(page);
+  await page.waitForTimeout(400);
+  t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
+  t.deepEqual(complaints, []);
+});
 
-serviceTest(
-  'a click on a storm tells its exact size, one beside it the step drawn there, that there is none, or that no radar looked',
-  { ...onPlainRoot, path: SCAN },
-  async (t, visit) => {
-    const { page, service } = visit;
-    const frames = await framesOf(visit, SECOND_DATE);
-    const scan = frames.findLast(({ storms }) => storms.length > 0) as Frame;
-    const storm = scan.storms.reduce((a, b) => (b.mm > a.mm ? b : a));
-    await page.goto(
-      `${service.url}/viewer#view=scan&date=${SECOND_DATE}&frame=${scan.scan_id}&map=10/${storm.lat}/${storm.lon}`,
-    );
-    await page.reload();
-    await ready(page);
-    await page.waitForTimeout(400);
-    await page.mouse.click(640, 400);
-    t.is(await said(page, HEADLINE), `${(storm.mm / 25.4).toFixed(1)} in (${Math.round(storm.mm)} mm)`);
-    t.regex(await said(page, CARD), /Probability of severe hail \d+ %/);
+serviceTest('a click tells the size of a storm, the step drawn, no hail or no radar', onScans, async (t, visit) => {
+  const { page, service } = visit;
+  const frames = await framesOf(visit, SECOND_DATE);
+  const scan = frames.findLast(({ storms }) => storms.length > 0) as Frame;
+  const storm = scan.storms.reduce((a, b) => (b.mm > a.mm ? b : a));
+  await page.goto(
+    `${service.url}/viewer#view=scan&date=${SECOND_DATE}&frame=${scan.scan_id}&map=10/${storm.lat}/${storm.lon}`,
+  );
+  await page.reload();
+  await ready(page);
+  await page.waitForTimeout(400);
+  await page.mouse.click(640, 400);
+  t.is(await said(page, HEADLINE), `${(storm.mm / 25.4).toFixed(1)} in (${Math.round(storm.mm)} mm)`);
+  t.regex(await said(page, CARD), /Probability of severe hail \d+ %/);
 
-    await page.mouse.click(640, 430);
-    t.regex(await said(page, HEADLINE), /^(\d+–\d+ mm|\d+ mm or more)$/);
-    await page.mouse.click(1000, 200);
-    t.is(await said(page, HEADLINE), 'No hail here');
-    t.regex(await said(page, CARD), /Radar looked and saw less than 5 mm/);
+  await page.mouse.click(640, 430);
+  t.regex(await said(page, HEADLINE), /^(\d+–\d+ mm|\d+ mm or more)$/);
+  await page.mouse.click(1000, 200);
+  t.is(await said(page, HEADLINE), 'No hail here');
+  t.regex(await said(page, CARD), /Radar looked and saw less than 5 mm/);
 
-    // The world of the tests ends at 36 N: beyond it nothing was looked at.
-    await page.goto('about:blank');
-    await page.goto(`${service.url}${SCAN}&map=7/37.5/-97.0`);
-    await ready(page);
-    await page.mouse.click(640, 400);
-    t.is(await said(page, HEADLINE), 'No radar coverage here');
-    t.regex(await said(page, CARD), /hail or none is not known/);
-  },
-);
+  // The world of the tests ends at 36 N: beyond it nothing was looked at.
+  await page.goto('about:blank');
+  await page.goto(`${service.url}${SCAN}&map=7/37.5/-97.0`);
+  await ready(page);
+  await page.mouse.click(640, 400);
+  t.is(await said(page, HEADLINE), 'No radar coverage here');
+  t.regex(await said(page, CARD), /hail or none is not known/);
+});
 
 async function emptyRoot(t: ExecutionContext): Promise<string> {
   const root = await scratch(t);
@@ -246,10 +233,8 @@ serviceTest(
     };
     const legend = page.locator('#reflectivity-legend');
     t.false(await shows(...ECHO));
-    t.false(
-      requests.some((line) => line.includes('/tiles/reflectivity/')),
-      'off: nothing is fetched',
-    );
+    const isFetched = requests.some((line) => line.includes('/tiles/reflectivity/'));
+    t.false(isFetched, 'off: nothing is fetched');
     t.false(await legend.isVisible());
     await page.locator('#reflectivity').check();
     await drawn(page);
@@ -283,23 +268,19 @@ serviceTest('a key without the scope of a layer is said so at the layer', onPlai
   t.false(await page.locator('#key-dialog').isVisible());
 });
 
-serviceTest(
-  'a service that does not answer for layers greys them or says what it answered, and the map goes on',
-  onPlainRoot,
-  async (t, visit) => {
-    const { page, complaints } = visit;
-    await refuse(visit, 'not_found');
-    await page.click('#layers-fold');
-    await page.waitForFunction(() => document.getElementById('layer-warnings-note')?.textContent !== '');
-    t.regex(await said(page, '#layer-warnings-note'), /does not say what time it has/);
-    t.true(await page.locator('#layer-warnings').isDisabled());
-    await page.click('label:has(#layer-alerts)');
-    await page.waitForSelector('.layer.refused');
-    t.is(await said(page, '#layer-alerts-note'), 'The service answered 404.');
-    t.false(await page.locator('#trouble').isVisible());
-    t.deepEqual(complaints, []);
-  },
-);
+serviceTest('layers that the service does not answer for are grey or say why', onPlainRoot, async (t, visit) => {
+  const { page, complaints } = visit;
+  await refuse(visit, 'not_found');
+  await page.click('#layers-fold');
+  await page.waitForFunction(() => document.getElementById('layer-warnings-note')?.textContent !== '');
+  t.regex(await said(page, '#layer-warnings-note'), /does not say what time it has/);
+  t.true(await page.locator('#layer-warnings').isDisabled());
+  await page.click('label:has(#layer-alerts)');
+  await page.waitForSelector('.layer.refused');
+  t.is(await said(page, '#layer-alerts-note'), 'The service answered 404.');
+  t.false(await page.locator('#trouble').isVisible());
+  t.deepEqual(complaints, []);
+});
 
 serviceTest(
   'a scan without an archive of reflectivity says so at the switch, and the hail stays',
@@ -389,43 +370,39 @@ for (const [held, width, height, map_px] of [
     },
   );
 
-serviceTest(
-  'everything is reached by the tab key, dialogs give the focus back, and enter tells the size at the middle of the map',
-  onPlainRoot,
-  async (t, { page }) => {
-    const reached = new Set<string>();
-    for (let i = 0; i < 36; i++) {
-      await page.keyboard.press('Tab');
-      reached.add(await page.evaluate(() => document.activeElement?.id || (document.activeElement?.tagName ?? '')));
-    }
-    for (const id of [
-      'CANVAS',
-      'earlier',
-      'date',
-      'later',
-      'open-days',
-      'refresh',
-      'view-recent',
-      'view-day',
-      'view-scan',
-      'fit',
-      'newest',
-      'open-help',
-      'play',
-      'speed',
-      'scrubber',
-    ])
-      t.true(reached.has(id), id);
-    await page.focus('#open-help');
-    await page.keyboard.press('Enter');
-    t.true(await page.locator('#help').isVisible());
-    await page.waitForTimeout(200);
-    await page.keyboard.press('Escape');
-    t.false(await page.locator('#help').isVisible());
-    t.is(await page.evaluate(() => document.activeElement?.id), 'open-help');
-    await page.locator('#map canvas').focus();
-    await page.keyboard.press('Enter');
-    t.true(await page.locator(HEADLINE).isVisible(), 'enter tells the size at the middle of the map');
-    t.is(await page.locator(CARD).getByRole('status').count(), 1);
-  },
-);
+serviceTest('the tab key reaches everything, enter tells the size in the middle', onPlainRoot, async (t, { page }) => {
+  const reached = new Set<string>();
+  for (let i = 0; i < 36; i++) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => document.activeElement?.id || (document.activeElement?.tagName ?? '')));
+  }
+  for (const id of [
+    'CANVAS',
+    'earlier',
+    'date',
+    'later',
+    'open-days',
+    'refresh',
+    'view-recent',
+    'view-day',
+    'view-scan',
+    'fit',
+    'newest',
+    'open-help',
+    'play',
+    'speed',
+    'scrubber',
+  ])
+    t.true(reached.has(id), id);
+  await page.focus('#open-help');
+  await page.keyboard.press('Enter');
+  t.true(await page.locator('#help').isVisible());
+  await page.waitForTimeout(200);
+  await page.keyboard.press('Escape');
+  t.false(await page.locator('#help').isVisible());
+  t.is(await page.evaluate(() => document.activeElement?.id), 'open-help');
+  await page.locator('#map canvas').focus();
+  await page.keyboard.press('Enter');
+  t.true(await page.locator(HEADLINE).isVisible(), 'enter tells the size at the middle of the map');
+  t.is(await page.locator(CARD).getByRole('status').count(), 1);
+});

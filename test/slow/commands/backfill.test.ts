@@ -8,6 +8,7 @@ import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { startBucket } from '../../support/data/bucket-server.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
+import { pluck } from '../../support/data/rows.ts';
 import { aroundMidnight } from '../../support/data/small-world.ts';
 import { bucketKey } from '../../support/data/source-files.ts';
 import {
@@ -152,10 +153,7 @@ test('two dates that are made side by side give the content of one ingest, track
     Promise.all(['2026-05-01', '2026-05-02'].map(async (d) => (await readNewest(root, d))?.commit));
   const before = await commits();
   const again = await backfill(root, args);
-  t.deepEqual(
-    again.dates.map(({ status }) => status),
-    ['published', 'published'],
-  );
+  t.deepEqual(pluck(again.dates, 'status'), ['published', 'published']);
   t.deepEqual(await commits(), before);
   const rebuilt = await command(root, ['rebuild', '--date', '2026-05-02'], SETTINGS);
   t.is(rebuilt.code, 0, rebuilt.stderr);
@@ -189,15 +187,11 @@ test('a date that holds data of the other kind fails alone, with the reason', as
   const before = await readNewest(root, '2026-05-01');
   const { code, dates } = await backfill(root, [...RANGE, ...from(await rawFolder(t))]);
   t.is(code, 1);
-  t.deepEqual(
-    dates.map(({ status }) => status),
-    ['failed', 'done'],
-  );
+  t.deepEqual(pluck(dates, 'status'), ['failed', 'done']);
   t.regex(dates[0]?.reason ?? '', /2026-05-01: holds simulated data, expected observed data/);
-  t.deepEqual(
-    (await readNewest(root, '2026-05-01'))?.scans.map(({ inputs }) => inputs),
-    before?.scans.map(({ inputs }) => inputs),
-  );
+  const inputs = (await readNewest(root, '2026-05-01'))?.scans.map(({ inputs }) => inputs);
+  const inputsBefore = before?.scans.map(({ inputs }) => inputs);
+  t.deepEqual(inputs, inputsBefore);
 });
 
 test('a file that cannot be used is kept with its reason, and a second run makes nothing', async (t) => {
@@ -255,8 +249,6 @@ test('the files of a folder by date are read on the dates of the range only', as
   await fs.mkdir(`${folder}/MESH/20250101`);
   await fs.symlink(circular, circular);
   const { dates } = await backfill(await scratch(t), [...FIRST, ...from(folder)]);
-  t.deepEqual(
-    dates.map(({ scans, missing }) => [scans, missing]),
-    [[3, 0]],
-  );
+  const counts = dates.map(({ scans, missing }) => [scans, missing]);
+  t.deepEqual(counts, [[3, 0]]);
 });

@@ -71,10 +71,8 @@ test('without a source it simulates the last hours, goes on with the same evenin
   t.regex((await simulate(NOW_MS)).stdout, /^Published \d simulated scans of/);
   t.regex((await simulate(NOW_MS)).stdout, /^Nothing to do: no new scan\./);
   t.regex((await simulate(NOW_MS + 4 * 60_000)).stdout, /^Published \d simulated scans? of/);
-  t.deepEqual(
-    (await filesBelow(join(root, 'inbox', 'simulated'))).filter((name) => name.endsWith('.gz')),
-    [],
-  );
+  const left = (await filesBelow(join(root, 'inbox', 'simulated'))).filter((name) => name.endsWith('.gz'));
+  t.deepEqual(left, []);
 });
 
 for (const [args, problem] of [
@@ -186,10 +184,8 @@ test('verify exits with 5 when it finds something, and prints it', async (t) => 
   await fs.rm(join(root, live));
   const run = await command(root, ['verify', '--json']);
   t.is(run.code, 5);
-  t.deepEqual(
-    JSON.parse(run.stdout).faults.map((fault: { path: string }) => fault.path),
-    [live],
-  );
+  const paths = JSON.parse(run.stdout).faults.map((fault: { path: string }) => fault.path);
+  t.deepEqual(paths, [live]);
 });
 
 test('bad files are put aside with their reason, reported, and cost nothing else', async (t) => {
@@ -241,11 +237,10 @@ test('bad files are put aside with their reason, reported, and cost nothing else
   t.deepEqual(JSON.parse(again.stdout).run.rejected, []);
   t.notRegex(again.stderr, /Rejected/);
   // Ahead of the clock is no fault of a file: it is named by every run until the clock has come to it.
-  for (const { stdout } of [run, again])
-    t.deepEqual(
-      JSON.parse(stdout).run.postponed.map(({ file }: { file: string }) => file),
-      [ahead],
-    );
+  for (const { stdout } of [run, again]) {
+    const postponed = JSON.parse(stdout).run.postponed.map(({ file }: { file: string }) => file);
+    t.deepEqual(postponed, [ahead]);
+  }
   const told = await command(root, ['ingest', '--source', 'dir', '--from', from, '--no-progress']);
   t.regex(told.stdout, /^Nothing to do: 4 scans published already\./);
   t.regex(told.stdout, /1 file left for a later run: MRMS_MESH_00\.50_20260502-030000.* ahead of the clock/);
@@ -267,10 +262,8 @@ test('a UTC date is fetched from the bucket and published like the same files in
   const fetched = bucket.requests.length;
   const again = await command(root, args, { environment });
   t.is(JSON.parse(again.stdout).run.skipped, scans.length);
-  t.deepEqual(
-    bucket.requests.slice(fetched).filter((request) => !request.startsWith('GET list')),
-    [],
-  );
+  const others = bucket.requests.slice(fetched).filter((request) => !request.startsWith('GET list'));
+  t.deepEqual(others, []);
 });
 
 test('ingest of a date takes the companions of its first scan from before midnight', async (t) => {

@@ -238,10 +238,8 @@ test('a worker that cannot start ends the start of the service, which leaves not
       throw new Error('no queue');
     },
   };
-  await t.throwsAsync(
-    startServing(config, [worker], () => t.fail()),
-    { message: 'no queue' },
-  );
+  const serving = startServing(config, [worker], () => t.fail());
+  await t.throwsAsync(serving, { message: 'no queue' });
   await t.throwsAsync(async () => services?.engine.rows('SELECT 1'), { message: 'the query engine is closed' });
   const stop = await startServing(config, [], (said) => t.regex(said, /live {2}hs_live_/));
   await stop();

@@ -7,6 +7,7 @@ import test from 'ava';
 import { stringify } from 'yaml';
 import { createPipelineMetrics } from '../../../pipeline/metrics/registry.ts';
 import { watchRoot } from '../../../pipeline/metrics/watched-stream.ts';
+import { pluck } from '../../support/data/rows.ts';
 import { alertRules, MONITORING } from '../../support/monitoring/dashboard.ts';
 
 /** Series by name, in the notation of promtool; a step is a minute. */
@@ -152,10 +153,7 @@ testWithPromtool(withPromtool('promtool finds no fault in the rules and the scra
 
 testWithPromtool(withPromtool('every alert fires on what it is for, and stays quiet just below it'), (t) => {
   const rules = alertRules();
-  t.deepEqual(
-    Object.keys(ALERT_CASES),
-    rules.map(({ alert }) => alert),
-  );
+  t.deepEqual(Object.keys(ALERT_CASES), pluck(rules, 'alert'));
   const tests = Object.entries(ALERT_CASES).flatMap(([alert, { fires, quiet }]) => [
     unitTest(alert, fires, true),
     unitTest(alert, quiet, false),

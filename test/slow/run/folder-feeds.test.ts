@@ -14,6 +14,7 @@ import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { collectedReports } from '../../../schemas/tables/feeds.ts';
 import { modelFile } from '../../support/data/model-file.ts';
+import { pluck } from '../../support/data/rows.ts';
 import { onRoot, scratch } from '../../support/data/world.ts';
 
 const NOW_MS = Date.parse('2026-05-01T23:30:00Z');
@@ -83,10 +84,7 @@ test('model runs that are over do not take the place of a forecast, and a broken
   await writeFile(join(folder, model), bytes);
   const path = await scratch(t);
   const report = await ingest(path, { kind: 'dir', folder });
-  t.deepEqual(
-    report.feed_failures.map(({ file }) => file),
-    ['alerts.json'],
-  );
+  t.deepEqual(pluck(report.feed_failures, 'file'), ['alerts.json']);
   t.deepEqual(report.unknown_files, ['notes.txt']);
   const forecast = (await rowsOf(path)).get('forecast');
   t.true((forecast ?? []).length > 100);
@@ -110,9 +108,7 @@ test('a folder of scans alone brings no feeds and leaves those of others as they
   const path = await scratch(t);
   const report = await ingest(path, { kind: 'dir', folder: scans });
   t.deepEqual(report.feed_failures, []);
-  t.deepEqual(
-    [...(await rowsOf(path)).keys()].filter((name) => name !== 'outlook'),
-    [],
-  );
+  const others = [...(await rowsOf(path)).keys()].filter((name) => name !== 'outlook');
+  t.deepEqual(others, []);
   t.deepEqual([...(await readFeedStates(path)).keys()], []);
 });

@@ -14,6 +14,7 @@ import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { clockOf, constantPacking, gribFile, simplePacking } from '../../support/data/grib2-files.ts';
 import { published, without } from '../../support/data/published-scans.ts';
+import { pluck } from '../../support/data/rows.ts';
 import { aroundMidnight, scansBetween } from '../../support/data/small-world.ts';
 import {
   altered,
@@ -52,10 +53,7 @@ test('a bad file costs nothing else: the other scans are published as if it were
   const cut = await altered(await scratch(t, 'cut'), mesh, (await fs.readFile(mesh.location)).subarray(0, 500));
   const companions = bad.files.slice(1);
   const run = await ingest(root, [...filesOf(without(scans, 3)), cut, ...companions]);
-  t.deepEqual(
-    run.rejected.map(({ file }) => file),
-    [cut.name],
-  );
+  t.deepEqual(pluck(run.rejected, 'file'), [cut.name]);
   t.is(run.scans, scans.length - 1);
   sameContent(t, await logicalContent(root), content);
   // The rest of the bad scan is kept, and used once its MESH file comes as it should be.
@@ -250,10 +248,7 @@ for (const neighbour of ['archive-old', 'inbox/simulated-old'])
     t.deepEqual(run.rejected, []);
     await ingest(root, [cut]);
     t.is((await fs.stat(cut.location)).size, 500);
-    t.deepEqual(
-      (await readRejections(root, 'observed', [mesh])).map(({ file }) => file),
-      [mesh.name],
-    );
+    t.deepEqual(pluck(await readRejections(root, 'observed', [mesh]), 'file'), [mesh.name]);
   });
 
 test('files ahead of the clock are left for later, and published by the run whose clock has come to them', async (t) => {
@@ -289,10 +284,9 @@ test('a file that has gone or cannot be read costs itself only, and is made good
   const run = await ingest(root, given);
   t.is(run.scans, scans.length - 2);
   t.deepEqual([run.postponed.length, run.rejected.length], [3, 0]);
-  t.deepEqual(
-    run.postponed.map(({ file }) => file).sort(),
-    [...elsewhere.keys()].map((file) => (file as SourceFile).name).sort(),
-  );
+  const postponed = run.postponed.map(({ file }) => file).sort();
+  const expected = [...elsewhere.keys()].map((file) => (file as SourceFile).name).sort();
+  t.deepEqual(postponed, expected);
   t.deepEqual(await faultsOf(root), []);
   const later = await ingest(root, scans);
   t.deepEqual([later.scans, later.postponed], [2, []]);
