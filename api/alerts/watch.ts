@@ -69,12 +69,15 @@ export function createWatch(
     const inLive = liveDetections(parts.live.snapshot(edition));
     /** Marks of older scans are deleted. */
     const forget_before = scanId(Math.min(from_ms, newest_ms - CATCH_UP_MS));
+    const isLate = (scan_ms: number) => now() - scan_ms > LATE_AFTER_MS;
+    const late = missing.map(({ scan_id }) => scanTime(scan_id)).filter((ms) => ms >= window_ms && isLate(ms)).length;
+    if (late > 0 && places.length > 0)
+      log.warn({ scans: late, why: 'they are too old to raise new alerts' }, 'Scan:Match:Late');
     for (const { scan_id, date, data_source, archive } of missing) {
       if (ending?.aborted) return;
       const scan_ms = scanTime(scan_id);
       const isLive = scan_ms >= window_ms;
-      const on_time = isLive && now() - scan_ms <= LATE_AFTER_MS;
-      if (isLive && !on_time) log.warn({ scan_id }, 'Scan:Match:Late');
+      const on_time = isLive && !isLate(scan_ms);
       // Without its detections a scan stays unmatched until the next edition, and holds up no other.
       const hail = isLive
         ? inLive(scan_ms)
