@@ -5,6 +5,7 @@ import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
 import { createSubscription, deleteSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
 import type { Records } from '../../../../api/billing/records.ts';
+import type { Writer } from '../../../../api/records/database.ts';
 import {
   findReceiver,
   insertWebhook,
@@ -15,6 +16,7 @@ import { recover } from '../../../../api/webhooks/recover.ts';
 import type { AnyEventType } from '../../../../schemas/webhook-events.ts';
 import { editionOf, type Hail, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
+import { positionsOf } from '../../data/rings.ts';
 import { pluck } from '../../data/rows.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
@@ -169,7 +171,7 @@ export function alertsSuite(test: Register): void {
     const { records, publish, restart } = await watched(world);
     await publish(...hail(2));
     await restart();
-    await publish(...everyTwo(4, 20).flatMap((minute) => hail(minute)), ...clear(52), ...hail(90), ...clear(180));
+    await publish(...hail(...everyTwo(4, 20)), ...clear(52), ...hail(90), ...clear(180));
     t.deepEqual(await alertsOf(records), [{ status: 'resolved', triggered: 2, seen: 20, resolved: 50, mm: 40 }]);
     await isToldOnce(t, records);
   });
@@ -179,14 +181,14 @@ export function alertsSuite(test: Register): void {
     await publish(...hail(2));
     await restart();
     const damaged = { minute: 4, hail: HAIL, is_damaged: true };
-    await publish(damaged, ...everyTwo(6, 20).flatMap((minute) => hail(minute)), ...clear(52), ...clear(180));
+    await publish(damaged, ...hail(...everyTwo(6, 20)), ...clear(52), ...clear(180));
     t.deepEqual(await alertsOf(records), [{ status: 'resolved', triggered: 2, seen: 20, resolved: 50, mm: 40 }]);
     await isToldOnce(t, records);
   });
 
   test('a subscription that is paused, changed or deleted closes its alert, and nobody is told', async (t, world) => {
     const { records, publish, business, subscription_id: id } = await watched(world);
-    const writing = <R>(work: (writer: Parameters<typeof deleteSubscription>[0]) => Promise<R>) =>
+    const writing = <R>(work: (writer: Writer) => Promise<R>) =>
       records.transaction((rows) => work({ rows, business_id: business.id, now_ms: world.now_ms }));
     await publish(...hail(2));
     await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
@@ -199,12 +201,8 @@ export function alertsSuite(test: Register): void {
     await writing((writer) => deleteSubscription(writer, id));
     await publish(...hail(12), ...clear(60));
     t.deepEqual(
-      (await alertsOf(records)).map(({ status, triggered }) => [status, triggered]),
-      [
-        ['closed', 2],
-        ['closed', 6],
-        ['closed', 10],
-      ],
+      (await alertsOf(records)).map(({ status, triggered }) => `${status} ${triggered}`),
+      ['closed 2', 'closed 6', 'closed 10'],
     );
     t.deepEqual(await eventsOf(records), [], 'what was to be sent goes with its subscription');
   });
@@ -226,14 +224,13 @@ export function alertsSuite(test: Register): void {
   test('areas are watched as subscriptions are: a polygon and a point raise an alert at 25 mm, canvassing raises none', async (t, world) => {
     const { records, publish, business } = await watched(world);
     await records.transaction(async (rows) => {
-      const ring = [
-        [-97.5, 34.5],
-        [-96.5, 34.5],
-        [-96.5, 35.5],
-        [-97.5, 35.5],
-        [-97.5, 34.5],
-      ];
-      const polygon = { kind: 'polygon' as const, lat: null, lon: null, geometry: polygonText(ring) };
+      const ring = positionsOf('-97.5 34.5, -96.5 34.5, -96.5 35.5, -97.5 35.5, -97.5 34.5');
+      const polygon = {
+        kind: 'polygon' as const,
+        lat: null,
+        lon: null,
+        geometry: JSON.stringify({ type: 'Polygon', coordinates: [ring] }),
+      };
       const point = { kind: 'point' as const, ...PLACE, geometry: null };
       const area = { business_id: business.id, ...AREA };
       await rows
@@ -251,21 +248,15 @@ export function alertsSuite(test: Register): void {
     await publish({ minute: 4, hail: [[PLACE.lat, PLACE.lon, 25]] });
     const alerts = await records.reader.selectFrom('alerts').selectAll().orderBy('id').execute();
     t.deepEqual(
-      alerts.map(({ location_id, location_kind, location_name }) => [location_id, location_kind, location_name]),
-      [
-        ['area_9', 'area', 'County'],
-        ['area_2', 'area', 'Roof'],
-      ],
+      alerts.map(({ location_id, location_kind, location_name }) => `${location_id} ${location_kind} ${location_name}`),
+      ['area_9 area County', 'area_2 area Roof'],
     );
     await records.transaction((rows) =>
       rows.updateTable('areas').set({ purpose: 'canvassing', version: 2 }).where('id', '=', 'area_9').execute(),
     );
     await records.transaction((rows) => rows.deleteFrom('areas').where('id', '=', 'area_2').execute());
     await publish(...clear(6));
-    t.deepEqual(
-      (await alertsOf(records)).map(({ status }) => status),
-      ['closed', 'closed'],
-    );
+    t.deepEqual(pluck(await alertsOf(records), 'status'), ['closed', 'closed']);
   });
 
   test('an area whose outline was moved away from its hail closes the alert, and nobody is told', async (t, world) => {
@@ -299,7 +290,7 @@ export function alertsSuite(test: Register): void {
     const other = await world.open();
     const scans: MadeScan[] = [];
     const watches = [records, other].map((own) => createWatch(watchPartsOf(own, { now: () => world.now_ms })));
-    for (const scan of [...clear(0), ...hail(2, 4, 6), ...everyTwo(8, 40).flatMap((minute) => clear(minute))]) {
+    for (const scan of [...clear(0), ...hail(2, 4, 6), ...clear(...everyTwo(8, 40))]) {
       scans.push(scan);
       world.now_ms = START_MS + (scan.minute + 1) * MINUTE_MS;
       await Promise.all(watches.map((watch) => watch(editionOf(scans))));
@@ -350,10 +341,6 @@ const AREA = {
   geometry_at: '2026-05-01T00:00:00.000Z',
 };
 
-function polygonText(ring: number[][]): string {
-  return JSON.stringify({ type: 'Polygon', coordinates: [ring] });
-}
-
 /** Any order of arrival within ten minutes, in any editions, with restarts in between. */
 export function alertOrdersSuite(test: Register): void {
   test('any order of editions, with restarts and repeated scans, gives one created and one resolved for each storm', async (t, world) => {
@@ -403,7 +390,7 @@ async function watchedEarlier(world: World) {
   const records = await world.open();
   const { caller } = await makeTenant(records, world, 'acme');
   const { business_id } = caller;
-  const writing = <R>(work: (writer: Parameters<typeof updateSubscription>[0]) => Promise<R>) =>
+  const writing = <R>(work: (writer: Writer) => Promise<R>) =>
     records.transaction((rows) => work({ rows, business_id, now_ms: world.now_ms }));
   const scans: MadeScan[] = [];
   const parts = [records, await world.open()].map((own) =>
@@ -452,14 +439,7 @@ async function watchedEarlier(world: World) {
   };
 }
 
-const EARLIER_WANTED = {
-  name: 'Depot',
-  ...PLACE,
-  radius_km: 25,
-  min_size_mm: 38,
-  webhook_url: 'https://receiver.example/hail',
-  secret: 'sealed',
-};
+const EARLIER_WANTED = { ...WANTED, min_size_mm: 38 };
 
 /** What was written for a receiver, in order. */
 async function toldTo(records: Records, receiver_id: string) {
@@ -492,10 +472,6 @@ async function raisedBy({ reader }: Records) {
   };
 }
 
-function idOf({ id }: { readonly id: string }): string {
-  return id;
-}
-
 /** What was written for a receiver: event, size, and its state or what it waits for. */
 async function inOrder(records: Records, receiver_id: string) {
   const rows = await records.reader
@@ -505,11 +481,9 @@ async function inOrder(records: Records, receiver_id: string) {
     .orderBy('id')
     .execute();
   const named = new Map(rows.map((row) => [row.id, `${row.event} ${JSON.parse(row.body).data.mesh_size_mm}`]));
-  return rows.map(({ event, body, state, after_id }) => [
-    event,
-    JSON.parse(body).data.mesh_size_mm,
-    state === 'waiting' ? `after ${named.get(after_id ?? '')}` : state,
-  ]);
+  const stateOf = ({ state, after_id }: (typeof rows)[number]) =>
+    state === 'waiting' ? `after ${named.get(after_id ?? '')}` : state;
+  return rows.map((row) => `${named.get(row.id)}: ${stateOf(row)}`);
 }
 
 /** Hail and alerts as the earlier variant tells them. */
@@ -521,13 +495,8 @@ export function earlierAlertsSuite(test: Register): void {
     await publish(38, 0);
     const told = await toldTo(records, id);
     t.deepEqual(
-      told.map(({ event, body }) => [event, body.data.mesh_size_mm]),
-      [
-        ['hail.detected', 24],
-        ['alert.created', 40],
-        ['alert.resolved', 40],
-        ['hail.cleared', 40],
-      ],
+      told.map(({ event, body }) => `${event} ${body.data.mesh_size_mm}`),
+      ['hail.detected 24', 'alert.created 40', 'alert.resolved 40', 'hail.cleared 40'],
     );
     t.deepEqual(told[0]?.body, {
       event: 'hail.detected',
@@ -559,17 +528,10 @@ export function earlierAlertsSuite(test: Register): void {
     const open = records.reader.selectFrom('alerts').select('location_id').where('open_location', 'is not', null);
     t.deepEqual(await open.execute(), []);
     t.deepEqual(
-      (await toldTo(records, earlier)).map(({ event, body }) => [
-        event,
-        body.data.subscription_id,
-        body.data.mesh_size_mm,
-      ]),
-      [
-        ['hail.detected', id, 24],
-        ['hail.cleared', id, 24],
-        ['hail.detected', id, 26],
-        ['hail.cleared', id, 26],
-      ],
+      (await toldTo(records, earlier)).map(
+        ({ event, body: { data } }) => `${event} ${data.subscription_id} ${data.mesh_size_mm}`,
+      ),
+      [`hail.detected ${id} 24`, `hail.cleared ${id} 24`, `hail.detected ${id} 26`, `hail.cleared ${id} 26`],
     );
   });
 
@@ -592,7 +554,7 @@ export function earlierAlertsSuite(test: Register): void {
       });
       await restart();
       await again();
-      t.deepEqual((await raisedBy(records)).messages.map(idOf), messages.map(idOf));
+      t.deepEqual(pluck((await raisedBy(records)).messages, 'id'), pluck(messages, 'id'));
     }
   });
 
@@ -616,9 +578,9 @@ export function earlierAlertsSuite(test: Register): void {
       { id: dropped?.id ?? '', attempts_before: 4, state: 'pending' },
     ]);
     t.deepEqual(await inOrder(records, id), [
-      ['hail.detected', 24, 'delivered'],
-      ['hail.cleared', 24, 'pending'],
-      ['hail.detected', 26, 'after hail.cleared 24'],
+      'hail.detected 24: delivered',
+      'hail.cleared 24: pending',
+      'hail.detected 26: after hail.cleared 24',
     ]);
     const tasks = await records.reader.selectFrom('tasks').select('payload').execute();
     t.true(tasks.some(({ payload }) => payload === JSON.stringify({ push_id: dropped?.id, attempt: 5 })));
@@ -634,9 +596,9 @@ export function earlierAlertsSuite(test: Register): void {
     t.like(await recovered(id, 0), { dropped: 0, missed: 0 });
     await publish(2, 26);
     t.deepEqual(await inOrder(records, id), [
-      ['hail.detected', 24, 'pending'],
-      ['hail.cleared', 24, 'after hail.detected 24'],
-      ['hail.detected', 26, 'after hail.cleared 24'],
+      'hail.detected 24: pending',
+      'hail.cleared 24: after hail.detected 24',
+      'hail.detected 26: after hail.cleared 24',
     ]);
   });
 
@@ -651,10 +613,7 @@ export function earlierAlertsSuite(test: Register): void {
       rows.updateTable('messages').set(dropped).where('state', '=', 'pending').execute(),
     );
     t.like(await recovered(id, Date.now() + MINUTE_MS), { dropped: 1, missed: 0 });
-    t.deepEqual(await inOrder(records, id), [
-      ['hail.detected', 24, 'delivered'],
-      ['hail.cleared', 24, 'pending'],
-    ]);
+    t.deepEqual(await inOrder(records, id), ['hail.detected 24: delivered', 'hail.cleared 24: pending']);
   });
 
   test('recovery tells a receiver of the earlier variant of nothing that is older than what it was told last of a place', async (t, world) => {
@@ -668,9 +627,9 @@ export function earlierAlertsSuite(test: Register): void {
     await publish(34, 26);
     t.like(await recovered(earlier, 0), { dropped: 0, missed: 0 });
     t.deepEqual(await inOrder(records, earlier), [
-      ['hail.detected', 24, 'dropped'],
-      ['hail.cleared', 24, 'dropped'],
-      ['hail.detected', 26, 'pending'],
+      'hail.detected 24: dropped',
+      'hail.cleared 24: dropped',
+      'hail.detected 26: pending',
     ]);
   });
 }

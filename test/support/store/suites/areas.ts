@@ -20,14 +20,10 @@ import { timestamp } from '../../../../schemas/time.ts';
 import { editionOf } from '../../data/alert-scans.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
 import { corridorRing } from '../../data/rings.ts';
-import { makeTenant, type Register, type Tenant, type World } from '../world.ts';
+import { pluck } from '../../data/rows.ts';
+import { makeTenant, type Register, type Tenant, type World, withTenant } from '../world.ts';
 
 const ANSWER: StoredAnswer = { status: 200, type: 'application/json', body: '' };
-
-function shapeAt(lat: number, lon: number): AreaShape {
-  const shape = pointShape({ lat, lon });
-  return shape;
-}
 
 function shapeOf(ring: Ring): AreaShape {
   const shape = polygonShape(ring);
@@ -48,7 +44,7 @@ function mast(name: string, group_id: string | null = null): AreaToMake {
     real_time: false,
     purpose: 'monitoring',
     group_id,
-    shape: shapeAt(35, -97),
+    shape: pointShape({ lat: 35, lon: -97 }),
   };
 }
 
@@ -68,10 +64,10 @@ async function write<Result>(
 }
 
 /** Areas: quotas and versions under writes at once, order, use. */
-export function areasSuite(test: Register): void {
-  test('areas made at once, by two servers, never take more than the quota', async (t, world) => {
-    const servers = [await world.open(), await world.open()];
-    const tenant = await makeTenant(servers[0] as Records, world, 'acme');
+export function areasSuite(register: Register): void {
+  const test = withTenant(register);
+  test('areas made at once, by two servers, never take more than the quota', async (t, world, records, tenant) => {
+    const servers = [records, await world.open()];
     const quotas = { ...SELF_HOSTED.quotas, point_areas: 5 };
     const outcomes = await Promise.allSettled(
       Array.from({ length: 16 }, (_, k) =>
@@ -81,7 +77,7 @@ export function areasSuite(test: Register): void {
     t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 5);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected') t.like(outcome.reason, { code: 'resource_exhausted' });
-    t.deepEqual(await areaUse((servers[0] as Records).reader, tenant.caller.business_id), {
+    t.deepEqual(await areaUse(records.reader, tenant.caller.business_id), {
       polygon_count: 0,
       point_count: 5,
       real_time_polygon_count: 0,
@@ -89,15 +85,14 @@ export function areasSuite(test: Register): void {
     });
   });
 
-  test('of changes of one version at once, by two servers, one is made and the others are told its version', async (t, world) => {
-    const servers = [await world.open(), await world.open()];
-    const tenant = await makeTenant(servers[0] as Records, world, 'acme');
+  test('of changes of one version at once, by two servers, one is made and the others are told its version', async (t, world, records, tenant) => {
+    const servers = [records, await world.open()];
     const { quotas } = SELF_HOSTED;
-    const { id } = await write(servers[0] as Records, tenant, world, (writer) => insertArea(writer, mast('a'), quotas));
+    const { id } = await write(records, tenant, world, (writer) => insertArea(writer, mast('a'), quotas));
     const outcomes = await Promise.allSettled(
       Array.from({ length: 12 }, (_, k) =>
         write(servers[k % 2] as Records, tenant, world, (writer) =>
-          changeArea(writer, id, 1, { name: `name ${k}`, shape: shapeAt(36, -98) }, quotas),
+          changeArea(writer, id, 1, { name: `name ${k}`, shape: pointShape({ lat: 36, lon: -98 }) }, quotas),
         ),
       ),
     );
@@ -108,9 +103,8 @@ export function areasSuite(test: Register): void {
     for (const other of others) t.like(other, { reason: { code: 'version_conflict', message } });
   });
 
-  test('areas come by their last change, of equal ones the newest first; nobody else sees or deletes them', async (t, world) => {
-    const records = await world.open();
-    const [tenant, stranger] = [await makeTenant(records, world, 'acme'), await makeTenant(records, world, 'other')];
+  test('areas come by their last change, of equal ones the newest first; nobody else sees or deletes them', async (t, world, records, tenant) => {
+    const stranger = await makeTenant(records, world, 'other');
     const { quotas } = SELF_HOSTED;
     const made = await write(records, tenant, world, async (writer) => [
       await insertArea(writer, mast('a'), quotas),
@@ -139,9 +133,7 @@ export function areasSuite(test: Register): void {
     t.deepEqual(await ids(), [c, b]);
   });
 
-  test('the submitted ring of a polygon is what is matched, until another takes its place or the area is gone', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+  test('the submitted ring of a polygon is what is matched, until another takes its place or the area is gone', async (t, world, records, tenant) => {
     const { quotas } = SELF_HOSTED;
     const made = await write(records, tenant, world, (writer) => insertArea(writer, corridor(-99), quotas));
     const matched = async () => (await areaRings(records.reader, [made.id])).get(made.id);
@@ -308,7 +300,7 @@ export function riskScoresSuite(test: Register): void {
     });
     await restart();
     t.deepEqual(
-      (await rerun()).map(({ id }) => id),
+      pluck(await rerun(), 'id'),
       told.map(({ id }) => id),
     );
   });

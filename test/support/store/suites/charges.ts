@@ -10,9 +10,9 @@ import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, w
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
 
 /** Credits: exact, never over the cap, the same in every sum. */
-export function chargesSuite(test: Register): void {
-  const tenantTest = withTenant(test);
-  tenantTest('a charge counts in used, ledger, daily and operations alike', async (t, world, records, tenant) => {
+export function chargesSuite(register: Register): void {
+  const test = withTenant(register);
+  test('a charge counts in used, ledger, daily and operations alike', async (t, world, records, tenant) => {
     t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
     t.is(await records.charge({ ...chargeOf(tenant, 24, world, 'hail.current.batch'), count: 3 }), 'charged');
     world.now_ms += 24 * 3_600_000;
@@ -37,7 +37,7 @@ export function chargesSuite(test: Register): void {
     const check = await verifyLedger(records.reader);
     t.deepEqual([check.rows, check.credits, check.faults], [3, 54, []]);
   });
-  test('two processes at the last credits together do not pass the cap', async (t, world) => {
+  register('two processes at the last credits together do not pass the cap', async (t, world) => {
     const first = await world.open();
     const second = await world.open();
     const tenant = await makeTenant(first, world, 'acme', { spend_cap: 20 * 15 });
@@ -49,10 +49,8 @@ export function chargesSuite(test: Register): void {
     t.deepEqual((await verifyLedger(first.reader)).faults, []);
   });
 
-  test('in a group a charge over its cap leaves smaller ones and other businesses alone', async (t, world) => {
-    const records = await world.open();
+  test('in a group a charge over its cap leaves smaller ones and other businesses alone', async (t, world, records, large) => {
     const small = await makeTenant(records, world, 'small', { spend_cap: 20 });
-    const large = await makeTenant(records, world, 'large');
     const outcomes = await Promise.all([
       records.charge(chargeOf(small, 15, world)),
       records.charge(chargeOf(large, 60, world)),
@@ -64,22 +62,19 @@ export function chargesSuite(test: Register): void {
     t.is(await usedBy(records, large), 60);
   });
 
-  tenantTest('five hundred charges of one turn are all written, each once', async (t, world, records, tenant) => {
+  test('five hundred charges of one turn are all written, each once', async (t, world, records, tenant) => {
     await Promise.all(Array.from({ length: 500 }, () => records.charge(chargeOf(tenant, 3, world))));
     const { rows, credits, faults } = await verifyLedger(records.reader);
     t.deepEqual([rows, credits, faults], [500, 1500, []]);
   });
-  tenantTest(
-    'a new cap is in force for the next charge, without the key being read again',
-    async (t, world, records, tenant) => {
-      t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
-      const business = { id: tenant.caller.business_id, name: tenant.name };
-      await records.transaction((rows) => setPlan(rows, business, { ...SELF_HOSTED, spend_cap: 20 }, world.now_ms));
-      t.is(await records.charge(chargeOf(tenant, 15, world)), 'over_cap');
-    },
-  );
+  test('a new cap is in force for the next charge, without the key being read again', async (t, world, records, tenant) => {
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
+    const business = { id: tenant.caller.business_id, name: tenant.name };
+    await records.transaction((rows) => setPlan(rows, business, { ...SELF_HOSTED, spend_cap: 20 }, world.now_ms));
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'over_cap');
+  });
 
-  test('a new month begins at zero, at midnight UTC of the data clock', async (t, world) => {
+  register('a new month begins at zero, at midnight UTC of the data clock', async (t, world) => {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme', { spend_cap: 15 });
     world.now_ms = Date.parse('2026-05-31T23:59:59.999Z');
@@ -90,7 +85,7 @@ export function chargesSuite(test: Register): void {
     t.deepEqual([await usedBy(records, tenant, '2026-05'), await usedBy(records, tenant, '2026-06')], [15, 15]);
   });
 
-  test('a write over the cap takes its rows back', async (t, world) => {
+  register('a write over the cap takes its rows back', async (t, world) => {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme', { spend_cap: 5 });
     const { business_id } = tenant.caller;
@@ -109,7 +104,7 @@ export function chargesSuite(test: Register): void {
     t.is(await usedBy(records, tenant), 0);
   });
 
-  tenantTest('a write that throws is charged nothing, and throws what it threw', async (t, world, records, tenant) => {
+  test('a write that throws is charged nothing, and throws what it threw', async (t, world, records, tenant) => {
     const refusal = new Error('refused');
     const error = await t.throwsAsync(
       records.write(tenant.caller.business_id, chargeOf(tenant, 10, world), null, world.now_ms, async ({ rows }) => {
@@ -122,7 +117,7 @@ export function chargesSuite(test: Register): void {
     t.is(await usedBy(records, tenant), 0);
   });
 
-  tenantTest('charges go on while a write waits for nothing but its turn', async (t, world, records, tenant) => {
+  test('charges go on while a write waits for nothing but its turn', async (t, world, records, tenant) => {
     const { business_id } = tenant.caller;
     const writes = Array.from({ length: 8 }, (_, k) =>
       records.write(business_id, chargeOf(tenant, 10, world, 'write'), null, world.now_ms, async ({ rows }) => {
@@ -140,7 +135,7 @@ export function chargesSuite(test: Register): void {
     t.is((await records.reader.selectFrom('probes').selectAll().execute()).length, 8);
   });
 
-  test('an adjustment is a row of its own and goes past the cap', async (t, world) => {
+  register('an adjustment is a row of its own and goes past the cap', async (t, world) => {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme', { spend_cap: 15 });
     const business = { id: tenant.caller.business_id, name: tenant.name };
@@ -161,44 +156,37 @@ export function chargesSuite(test: Register): void {
     t.deepEqual([rows, faults], [4, []]);
   });
 
-  tenantTest(
-    'the charge of a request is given back once by its id, as a line of its own',
-    async (t, world, records, tenant) => {
-      const { business_id } = tenant.caller;
-      const request_id = newId('request', world.now_ms);
-      await records.charge({ ...chargeOf(tenant, 15, world), request_id });
-      const refund = (id: string) =>
-        records.transaction((rows) => refundRequest(rows, id, 'answer lost', world.now_ms));
-      t.deepEqual(await refund(request_id), { credits: 15, business_id });
-      t.is(await refund(request_id), 'refunded before');
-      t.is(await refund(newId('request', world.now_ms)), 'unknown');
-      t.is(await usedBy(records, tenant), 0);
-      const { rows, faults } = await verifyLedger(records.reader);
-      t.deepEqual([rows, faults], [2, []]);
-    },
-  );
+  test('the charge of a request is given back once by its id, as a line of its own', async (t, world, records, tenant) => {
+    const { business_id } = tenant.caller;
+    const request_id = newId('request', world.now_ms);
+    await records.charge({ ...chargeOf(tenant, 15, world), request_id });
+    const refund = (id: string) => records.transaction((rows) => refundRequest(rows, id, 'answer lost', world.now_ms));
+    t.deepEqual(await refund(request_id), { credits: 15, business_id });
+    t.is(await refund(request_id), 'refunded before');
+    t.is(await refund(newId('request', world.now_ms)), 'unknown');
+    t.is(await usedBy(records, tenant), 0);
+    const { rows, faults } = await verifyLedger(records.reader);
+    t.deepEqual([rows, faults], [2, []]);
+  });
 
-  tenantTest(
-    'the check of the ledger names a month and a sum that somebody changed',
-    async (t, world, records, tenant) => {
-      const { business_id, key_id } = tenant.caller;
-      await records.charge(chargeOf(tenant, 15, world));
-      await records.transaction((rows) => rows.updateTable('periods').set({ used: 14 }).execute());
-      await records.transaction((rows) => rows.deleteFrom('usage').execute());
-      t.deepEqual((await verifyLedger(records.reader)).faults, [
-        { business_id, subject: '2026-05', what: 'used', ledger_credits: 15, found_credits: 14 },
-        {
-          business_id,
-          subject: `2026-05-20 ${key_id} hail.current`,
-          what: 'usage',
-          ledger_credits: 15,
-          found_credits: 0,
-        },
-      ]);
-    },
-  );
+  test('the check of the ledger names a month and a sum that somebody changed', async (t, world, records, tenant) => {
+    const { business_id, key_id } = tenant.caller;
+    await records.charge(chargeOf(tenant, 15, world));
+    await records.transaction((rows) => rows.updateTable('periods').set({ used: 14 }).execute());
+    await records.transaction((rows) => rows.deleteFrom('usage').execute());
+    t.deepEqual((await verifyLedger(records.reader)).faults, [
+      { business_id, subject: '2026-05', what: 'used', ledger_credits: 15, found_credits: 14 },
+      {
+        business_id,
+        subject: `2026-05-20 ${key_id} hail.current`,
+        what: 'usage',
+        ledger_credits: 15,
+        found_credits: 0,
+      },
+    ]);
+  });
 
-  tenantTest('free requests count in the total of their key, and cost nothing', async (t, world, records, tenant) => {
+  test('free requests count in the total of their key, and cost nothing', async (t, world, records, tenant) => {
     const { business_id, key_id } = tenant.caller;
     for (let k = 0; k < 3; k++) records.countRequest(key_id, world.now_ms);
     await records.charge(chargeOf(tenant, 15, world));
@@ -208,7 +196,7 @@ export function chargesSuite(test: Register): void {
     t.deepEqual([usage.total_requests, usage.used, usage.keys[0]?.last_used_at], [4, 15, '2026-05-20T12:00:00.000Z']);
   });
 
-  tenantTest('a month to come has no days, and one without charges is all zeros', async (t, world, records, tenant) => {
+  test('a month to come has no days, and one without charges is all zeros', async (t, world, records, tenant) => {
     const month = (period: string) => readUsage(records.reader, tenant.caller.business_id, period, world.now_ms);
     t.deepEqual((await month('2026-06')).daily, []);
     const april = await month('2026-04');
@@ -229,38 +217,34 @@ function call({ caller }: Tenant, changes: Partial<KeyedCall> = {}): KeyedCall {
 }
 
 /** Idempotency keys: one original, then replays. */
-export function idempotencySuite(test: Register): void {
-  const tenantTest = withTenant(test);
+export function idempotencySuite(register: Register): void {
+  const test = withTenant(register);
   /** Writes once under the key of a call, for 10 credits. */
   const write = (records: Records, tenant: Tenant, world: World, under = call(tenant)) =>
     records.write(under.business_id, chargeOf(tenant, 10, world), under, world.now_ms, async () => KEPT_ANSWER);
 
-  tenantTest(
-    'the answer is stored with the rows and the charge, for its key alone',
-    async (t, world, records, tenant) => {
-      const other = await makeTenant(records, world, 'other');
-      t.is(await records.answerOf(call(tenant)), null);
-      await write(records, tenant, world);
-      t.deepEqual(await (await world.open()).answerOf(call(tenant)), KEPT_ANSWER);
-      t.is(await records.answerOf(call(tenant, { fingerprint: 'second body' })), 'other_request');
-      t.is(await records.answerOf(call(tenant, { route: 'POST /v1/exports' })), null);
-      t.is(await records.answerOf(call(other)), null);
-      t.is(await usedBy(records, tenant), 10);
-    },
-  );
+  test('the answer is stored with the rows and the charge, for its key alone', async (t, world, records, tenant) => {
+    const other = await makeTenant(records, world, 'other');
+    t.is(await records.answerOf(call(tenant)), null);
+    await write(records, tenant, world);
+    t.deepEqual(await (await world.open()).answerOf(call(tenant)), KEPT_ANSWER);
+    t.is(await records.answerOf(call(tenant, { fingerprint: 'second body' })), 'other_request');
+    t.is(await records.answerOf(call(tenant, { route: 'POST /v1/exports' })), null);
+    t.is(await records.answerOf(call(other)), null);
+    t.is(await usedBy(records, tenant), 10);
+  });
 
-  test('of parallel writes under one key in two services one is made and charged', async (t, world) => {
-    const servers = [await world.open(), await world.open()] as const;
-    const tenant = await makeTenant(servers[0], world, 'acme');
+  test('of parallel writes under one key in two services one is made and charged', async (t, world, records, tenant) => {
+    const servers = [records, await world.open()] as const;
     const made = await Promise.allSettled(
       Array.from({ length: 20 }, (_, k) => write(servers[k % 2] as Records, tenant, world)),
     );
     t.is(made.filter(({ status }) => status === 'fulfilled').length, 1);
     for (const one of made) if (one.status === 'rejected') t.true(one.reason instanceof AnsweredBefore);
-    t.is(await usedBy(servers[0], tenant), 10);
+    t.is(await usedBy(records, tenant), 10);
   });
 
-  tenantTest('a clock that is years ahead runs no request a second time', async (t, world, records, tenant) => {
+  test('a clock that is years ahead runs no request a second time', async (t, world, records, tenant) => {
     await write(records, tenant, world);
     const clock = { trusted_ms: world.now_ms, passed_ms: 0, wall_ms: world.now_ms, marks: {} };
     const row = {
@@ -275,37 +259,31 @@ export function idempotencySuite(test: Register): void {
     t.is(await records.answerOf(call(tenant)), null);
   });
 
-  tenantTest(
-    'an idempotency key is stored as its digest alone, for a client may have put a secret there',
-    async (t, world, records, tenant) => {
-      await write(records, tenant, world, call(tenant, { key: tenant.key }));
-      const rows = await records.reader.selectFrom('idempotency').selectAll().execute();
-      t.is(rows.length, 1);
-      t.false(JSON.stringify(rows).includes(tenant.key));
-      t.is(rows[0]?.key, createHash('sha256').update(tenant.key).digest('hex'));
-    },
-  );
+  test('an idempotency key is stored as its digest alone, for a client may have put a secret there', async (t, world, records, tenant) => {
+    await write(records, tenant, world, call(tenant, { key: tenant.key }));
+    const rows = await records.reader.selectFrom('idempotency').selectAll().execute();
+    t.is(rows.length, 1);
+    t.false(JSON.stringify(rows).includes(tenant.key));
+    t.is(rows[0]?.key, createHash('sha256').update(tenant.key).digest('hex'));
+  });
 
-  tenantTest(
-    'a refusal is replayed for the same body, gives way to another one, and never replaces a success',
-    async (t, world, records, tenant) => {
-      const second = call(tenant, { fingerprint: 'second body' });
-      await records.keepRefusal(call(tenant), REFUSAL);
-      t.deepEqual(await records.answerOf(call(tenant)), REFUSAL);
-      await write(records, tenant, world, second);
-      await records.keepRefusal(second, REFUSAL);
-      t.deepEqual(await records.answerOf(second), KEPT_ANSWER);
-    },
-  );
+  test('a refusal is replayed for the same body, gives way to another one, and never replaces a success', async (t, world, records, tenant) => {
+    const second = call(tenant, { fingerprint: 'second body' });
+    await records.keepRefusal(call(tenant), REFUSAL);
+    t.deepEqual(await records.answerOf(call(tenant)), REFUSAL);
+    await write(records, tenant, world, second);
+    await records.keepRefusal(second, REFUSAL);
+    t.deepEqual(await records.answerOf(second), KEPT_ANSWER);
+  });
 
-  test('a write over the cap leaves its key free', async (t, world) => {
+  register('a write over the cap leaves its key free', async (t, world) => {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme', { spend_cap: 5 });
     t.is(await write(records, tenant, world), 'over_cap');
     t.is(await records.answerOf(call(tenant)), null);
   });
 
-  tenantTest('after 24 hours a key is new again, and its answer is wiped', async (t, world, records, tenant) => {
+  test('after 24 hours a key is new again, and its answer is wiped', async (t, world, records, tenant) => {
     await write(records, tenant, world);
     const sweep = () => records.transaction((rows) => sweepAnswers(rows, world.now_ms, 100));
     world.now_ms += REPLAY_WINDOW_MS - 1;

@@ -7,6 +7,7 @@ import type { Store } from '../../../../api/records/database.ts';
 import { BusinessGone } from '../../../../api/records/errors.ts';
 import { ALL_TABLES, type Database } from '../../../../api/records/schema.ts';
 import { wholeSeconds } from '../../../../schemas/time.ts';
+import { pluck } from '../../data/rows.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, withTenant } from '../world.ts';
 
 /** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */
@@ -59,20 +60,17 @@ function fillingFor({ name, dataType }: FoundTable['columns'][number], { caller 
 }
 
 /** What holds for every table, also for one that is added later. */
-export function tablesSuite(test: Register): void {
-  test('text sorts by code points, whatever the database is set to', async (t, world) => {
+export function tablesSuite(register: Register): void {
+  register('text sorts by code points, whatever the database is set to', async (t, world) => {
     const { reader, transaction } = await world.open();
     const names = ['Z', 'a', 'z', 'É', 'é', '中', '😀'];
     const added = names.toReversed().map((name) => ({ name, at: '' }));
     await transaction((rows) => rows.insertInto('probes').values(added).execute());
     const found = await reader.selectFrom('probes').select('name').orderBy('name').execute();
-    t.deepEqual(
-      found.map(({ name }) => name),
-      names,
-    );
+    t.deepEqual(pluck(found, 'name'), names);
   });
 
-  test('the database has the tables and columns that are stated, and no others', async (t, world) => {
+  register('the database has the tables and columns that are stated, and no others', async (t, world) => {
     const { store } = await world.open();
     t.deepEqual(
       (await tablesFound(store)).map(({ name, columns }) => [name, columns.map((column) => column.name).toSorted()]),
@@ -82,7 +80,7 @@ export function tablesSuite(test: Register): void {
     );
   });
 
-  test('a business that is purged leaves rows in no table but the audit log', async (t, world) => {
+  register('a business that is purged leaves rows in no table but the audit log', async (t, world) => {
     const records = await world.open();
     const { caller, name } = await fillEveryTable(records, world);
     await records.transaction((rows) =>
@@ -109,10 +107,9 @@ const OWNED = [
 const ROUNDS = 6;
 
 /** A business is removed while it is used. */
-export function purgeSuite(test: Register): void {
-  test('a business that is gone is neither charged nor over its cap, and no rows of it come back', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
+export function purgeSuite(register: Register): void {
+  const test = withTenant(register);
+  test('a business that is gone is neither charged nor over its cap, and no rows of it come back', async (t, world, records, tenant) => {
     const { business_id, key_id } = tenant.caller;
     await records.transaction((rows) =>
       purgeBusiness(rows, records.store, { id: business_id, name: 'acme' }, world.now_ms),
@@ -127,9 +124,8 @@ export function purgeSuite(test: Register): void {
   });
 
   // PostgreSQL finds a circle out by itself within a second.
-  test('a business that is removed while it is charged and written to makes nobody wait in a circle', async (t, world) => {
-    const all = [await world.open(), await world.open()] as const;
-    const [records] = all;
+  test('a business that is removed while it is charged and written to makes nobody wait in a circle', async (t, world, records) => {
+    const all = [records, await world.open()] as const;
     for (let round = 0; round < ROUNDS; round++) {
       const stays = await makeTenant(records, world, `stays ${round}`);
       const goes = await makeTenant(records, world, `goes ${round}`);
@@ -199,12 +195,10 @@ async function accept(records: Records, tenant: Tenant, world: World): Promise<s
 }
 
 /** Jobs end once, whoever ends them. */
-export function jobsSuite(test: Register): void {
-  const tenantTest = withTenant(test);
-  test('a job that is ended by two processes at once ends once, done or failed, and a failure is given back once', async (t, world) => {
-    const all = [await world.open(), await world.open()] as const;
-    const [records] = all;
-    const tenant = await makeTenant(records, world, 'acme');
+export function jobsSuite(register: Register): void {
+  const test = withTenant(register);
+  test('a job that is ended by two processes at once ends once, done or failed, and a failure is given back once', async (t, world, records, tenant) => {
+    const all = [records, await world.open()] as const;
     let done = 0;
     for (let round = 0; round < JOB_ROUNDS; round++) {
       const id = await accept(records, tenant, world);
@@ -230,10 +224,8 @@ export function jobsSuite(test: Register): void {
     t.deepEqual([faults, credits], [[], 100 * done]);
   });
 
-  test('a job whose file is lost is given back once, however many services miss it at once', async (t, world) => {
-    const all = [await world.open(), await world.open()] as const;
-    const [records] = all;
-    const tenant = await makeTenant(records, world, 'acme');
+  test('a job whose file is lost is given back once, however many services miss it at once', async (t, world, records, tenant) => {
+    const all = [records, await world.open()] as const;
     for (let round = 0; round < JOB_ROUNDS; round++) {
       const id = await accept(records, tenant, world);
       t.true(await records.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms)));
@@ -250,44 +242,37 @@ export function jobsSuite(test: Register): void {
     t.deepEqual([faults, rows], [[], 2 * JOB_ROUNDS]);
   });
 
-  tenantTest(
-    'up to when the data of a job go is kept to the second with its file, and is nothing where nobody knows',
-    async (t, world, records, tenant) => {
-      for (const data_as_of_ms of [Date.parse('2026-05-01T23:58:40Z'), null]) {
-        const id = await accept(records, tenant, world);
-        const result = { ...RESULT, data_as_of_ms };
-        t.true(await records.transaction((rows) => finishJob(rows, id, result, world.now_ms)));
-        const done = await findServedJob(records.reader, id, world.now_ms);
-        t.is(wholeSeconds(done?.data_as_of ?? null), data_as_of_ms === null ? null : '2026-05-01T23:58:40Z');
-      }
-    },
-  );
-
-  tenantTest(
-    'a refund has a line and an operation of its own, on the day of its charge, and is nobody’s call',
-    async (t, world, records, tenant) => {
+  test('up to when the data of a job go is kept to the second with its file, and is nothing where nobody knows', async (t, world, records, tenant) => {
+    for (const data_as_of_ms of [Date.parse('2026-05-01T23:58:40Z'), null]) {
       const id = await accept(records, tenant, world);
-      const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
-      if (job === null) throw new Error('a new job is not pending');
-      await records.transaction((rows) => failJob(rows, job, 'it failed', world.now_ms + 40 * 86_400_000));
-      const usage = await records.reader.selectFrom('usage').selectAll().orderBy('operation').execute();
-      t.deepEqual(
-        usage.map(({ day, operation, calls, count, credits }) => [day, operation, calls, count, credits]),
-        [
-          ['2026-05-20', 'verify.report.create', 1, 1, 100],
-          ['2026-05-20', 'verify.report.create.refund', 0, 1, -100],
-        ],
-      );
-      t.deepEqual((await verifyLedger(records.reader)).faults, []);
-    },
-  );
+      const result = { ...RESULT, data_as_of_ms };
+      t.true(await records.transaction((rows) => finishJob(rows, id, result, world.now_ms)));
+      const done = await findServedJob(records.reader, id, world.now_ms);
+      t.is(wholeSeconds(done?.data_as_of ?? null), data_as_of_ms === null ? null : '2026-05-01T23:58:40Z');
+    }
+  });
 
-  test('a business has no more pending jobs than it may, however many it asks for at once', async (t, world) => {
-    const all = [await world.open(), await world.open()] as const;
-    const tenant = await makeTenant(all[0], world, 'acme');
+  test('a refund has a line and an operation of its own, on the day of its charge, and is nobody’s call', async (t, world, records, tenant) => {
+    const id = await accept(records, tenant, world);
+    const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
+    if (job === null) throw new Error('a new job is not pending');
+    await records.transaction((rows) => failJob(rows, job, 'it failed', world.now_ms + 40 * 86_400_000));
+    const usage = await records.reader.selectFrom('usage').selectAll().orderBy('operation').execute();
+    t.deepEqual(
+      usage.map(({ day, operation, calls, count, credits }) => [day, operation, calls, count, credits]),
+      [
+        ['2026-05-20', 'verify.report.create', 1, 1, 100],
+        ['2026-05-20', 'verify.report.create.refund', 0, 1, -100],
+      ],
+    );
+    t.deepEqual((await verifyLedger(records.reader)).faults, []);
+  });
+
+  test('a business has no more pending jobs than it may, however many it asks for at once', async (t, world, records, tenant) => {
+    const all = [records, await world.open()] as const;
     const asked = Array.from({ length: 24 }, (_, k) => accept(all[k % 2 === 0 ? 0 : 1], tenant, world));
     const refusals = (await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected');
     t.is(refusals.length, 4);
-    t.is(await usedBy(all[0], tenant), 2_000);
+    t.is(await usedBy(records, tenant), 2_000);
   });
 }
