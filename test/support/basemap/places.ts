@@ -8,21 +8,8 @@ import { usTowns } from './towns.ts';
 /** `[name, state, lat, lon]`; the state is a USPS code. */
 type PlaceRow = readonly [string, string, number, number];
 
-/** Content of `places.json`: what the map page finds by name. */
-interface Places {
-  /** USPS codes by the name of the state. */
-  readonly states: Readonly<Record<string, string>>;
-  /** Largest first. */
-  readonly towns: readonly PlaceRow[];
-  /** By name. */
-  readonly counties: readonly PlaceRow[];
-}
-
 /** `[zip, town, state, lat, lon]` */
 type ZipRow = readonly [string, string, string, number, number];
-
-/** Content of `zips.json`, ascending. */
-type Zips = readonly ZipRow[];
 
 /** Three decimals are 100 m, which is finer than a town, a county or a ZIP is a point. */
 const DECIMALS = 1000;
@@ -35,8 +22,8 @@ const require = createRequire(import.meta.url);
 const { codes }: typeof import('zipcodes/lib/codes.js') = require('zipcodes/lib/codes.js');
 const { full }: typeof import('zipcodes/lib/states.js') = require('zipcodes/lib/states.js');
 
-/** Towns (GeoNames) and counties (U.S. Census Bureau through us-atlas) of the 50 states and the District. */
-export function findablePlaces(): Places {
+/** Content of `places.json`, what the map page finds by name: towns, largest first (GeoNames), and counties (U.S. Census Bureau through us-atlas) of the 50 states and the District, and the codes of the states. */
+export function findablePlaces() {
   const named = feature(states, states.objects.states).features.flatMap(({ id, properties: { name } }) => {
     const code = full[name.toUpperCase()];
     return code === undefined ? [] : [{ fips: String(id), name, code }];
@@ -47,7 +34,7 @@ export function findablePlaces(): Places {
     states: Object.fromEntries(named.filter(({ fips }) => Number(fips) <= 56).map(({ name, code }) => [name, code])),
     towns: usTowns()
       .filter(({ state }) => known.has(state))
-      .map(({ name, state, lat, lon }) => [name, state, rounded(lat), rounded(lon)]),
+      .map(({ name, state, lat, lon }): PlaceRow => [name, state, rounded(lat), rounded(lon)]),
     counties: feature(counties, counties.objects.counties)
       .features.flatMap(({ id, properties, geometry }): PlaceRow[] => {
         const fips = String(id);
@@ -60,8 +47,8 @@ export function findablePlaces(): Places {
   };
 }
 
-/** ZIP codes of the United States that have a place, each with the town of its post office. */
-export function findableZips(): Zips {
+/** Content of `zips.json`, ascending: ZIP codes of the United States that have a place, each with the town of its post office. */
+export function findableZips() {
   return Object.values(codes)
     .filter(({ latitude, longitude }) => Number.isFinite(latitude) && Number.isFinite(longitude) && latitude !== 0)
     .map(

@@ -3,21 +3,10 @@ import { PbfReader } from 'pbf';
 import { type Entry, type Header, PMTiles, type Source, tileIdToZxy } from 'pmtiles';
 
 /** An archive as the npm reader sees it. */
-export interface OpenArchive {
-  readonly header: Header;
-  readonly metadata: Record<string, unknown>;
-  /** Entries of the root and leaf directories, in order. */
-  readonly entries: readonly Entry[];
-  /** Every tile an entry addresses. */
-  readonly coords: readonly { readonly z: number; readonly x: number; readonly y: number }[];
-  /** Bytes of a tile, unpacked; null when there is none. */
-  readonly bytes: (z: number, x: number, y: number) => Promise<Uint8Array | null>;
-  /** A decoded tile; null when there is none. */
-  readonly tile: (z: number, x: number, y: number) => Promise<VectorTile | null>;
-}
+export type OpenArchive = Awaited<ReturnType<typeof openArchive>>;
 
 /** Opens an archive in memory with the npm reader. */
-export async function openArchive(archive: Uint8Array): Promise<OpenArchive> {
+export async function openArchive(archive: Uint8Array) {
   const source: Source = {
     getKey: () => 'memory',
     getBytes: async (offset, length) => ({ data: archive.slice(offset, offset + length).buffer }),
@@ -32,15 +21,19 @@ export async function openArchive(archive: Uint8Array): Promise<OpenArchive> {
   return {
     header,
     metadata: (await reader.getMetadata()) as Record<string, unknown>,
+    /** Entries of the root and leaf directories, in order. */
     entries,
+    /** Every tile an entry addresses. */
     coords: entries.flatMap((entry) =>
       Array.from({ length: entry.runLength }, (_, i) => {
         const [z, x, y] = tileIdToZxy(entry.tileId + i);
         return { z, x, y };
       }),
     ),
+    /** Bytes of a tile, unpacked; null when there is none. */
     bytes,
-    tile: async (z, x, y) => {
+    /** A decoded tile; null when there is none. */
+    tile: async (z: number, x: number, y: number) => {
       const data = await bytes(z, x, y);
       return data ? new VectorTile(new PbfReader(data)) : null;
     },

@@ -16,16 +16,7 @@ type Fault =
   /** Sends the whole object whatever range was asked for. */
   | { readonly kind: 'whole' };
 
-export interface BucketServer {
-  readonly url: string;
-  /** Method, path with query, and Range header of every request, in order. */
-  readonly requests: readonly string[];
-  /** Puts an object in, or another version of it. */
-  readonly put: (key: string, body: Buffer) => void;
-  /** What the next requests for a key meet, one fault each; afterwards all is well. */
-  readonly fail: (key: string, ...faults: Fault[]) => void;
-  readonly close: () => Promise<void>;
-}
+export type BucketServer = Awaited<ReturnType<typeof startBucket>>;
 
 export interface StartBucket {
   readonly objects?: Readonly<Record<string, Buffer>>;
@@ -34,7 +25,7 @@ export interface StartBucket {
 }
 
 /** A local HTTP server that behaves like a public S3 bucket: ListObjectsV2 with continuation, objects, ranges, ETags. */
-export async function startBucket({ objects = {}, pageSize = 2 }: StartBucket): Promise<BucketServer> {
+export async function startBucket({ objects = {}, pageSize = 2 }: StartBucket) {
   const bodies = new Map(Object.entries(objects));
   const faults = new Map<string, Fault[]>();
   const requests: string[] = [];
@@ -53,11 +44,14 @@ export async function startBucket({ objects = {}, pageSize = 2 }: StartBucket): 
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
+    /** Method, path with query, and Range header of every request, in order. */
     requests,
-    put: (key, body) => void bodies.set(key, body),
-    fail: (key, ...list) => void faults.set(key, list),
+    /** Puts an object in, or another version of it. */
+    put: (key: string, body: Buffer) => void bodies.set(key, body),
+    /** What the next requests for a key meet, one fault each; afterwards all is well. */
+    fail: (key: string, ...list: Fault[]) => void faults.set(key, list),
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

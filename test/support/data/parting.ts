@@ -1,5 +1,5 @@
 import { findObjects } from '../../../pipeline/detect/cells.ts';
-import { advanceTracks, type TrackStep } from '../../../pipeline/track/advance.ts';
+import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { strength } from '../../../pipeline/track/match.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
@@ -77,22 +77,13 @@ export function frame(parting: Parting, scan: number): TrackCell[] {
   return trackCells(field, findObjects(field, 1, 8));
 }
 
-/** Cells of a scan and what tracking made of them. */
-interface Followed {
-  readonly cells: readonly TrackCell[];
-  readonly step: TrackStep;
-}
-
-/** Tracks of frames, one scan after the other; null is a scan that was lost. */
-export function follow(frames: readonly (readonly TrackCell[] | null)[]): Followed[] {
+/** Cells of frames and what tracking made of them, one scan after the other; null is a scan that was lost. */
+export function follow(frames: readonly (readonly TrackCell[] | null)[]) {
   let live: LiveTracks = noLiveTracks;
   return frames.flatMap((cells, k) => {
     if (cells === null) return [];
-    const step = advanceTracks(live, {
-      scan_time: START + k * MINUTES * 60_000,
-      cells,
-      pattern_motion: null,
-    });
+    const scan_time = START + k * MINUTES * 60_000;
+    const step = advanceTracks(live, { scan_time, cells, pattern_motion: null });
     live = step.live;
     return { cells, step };
   });
@@ -111,7 +102,7 @@ export function faults(parting: Parting, isLost: (since_break: number) => boolea
   const found: string[] = [];
   const broken = followed.findIndex(({ cells }) => cells.length > 1);
   if (broken === -1) return ['the patches never part'];
-  const { cells, step } = followed[broken] as Followed;
+  const { cells, step } = followed[broken] as (typeof followed)[number];
   const stronger = cells.reduce((best, cell, i) => (strength(cell) > strength(cells[best] as TrackCell) ? i : best), 0);
   if (step.trackOfCell[stronger] !== whole) found.push(`the stronger branch starts anew`);
   const ids = new Set(points.map(({ track_id }) => track_id));

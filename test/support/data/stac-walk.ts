@@ -35,12 +35,6 @@ export interface StacFile extends StacObject {
   readonly raw: object;
 }
 
-/** An asset with the path that its address leads to. */
-interface FoundAsset extends z.infer<typeof StacAsset> {
-  readonly path: string;
-  readonly key: string;
-}
-
 const text = z.string().min(1);
 const instant = z.string().regex(/^\d{4}-\d\d-\d\dT.*(\+00:00|Z)$/);
 const box = z.array(z.number()).length(4);
@@ -129,7 +123,7 @@ export function itemsOf(files: readonly StacFile[], collection?: string): StacFi
 }
 
 /** Assets of an item, with the paths that their addresses lead to. */
-export function assetsOf({ path, assets = {} }: StacFile): FoundAsset[] {
+export function assetsOf({ path, assets = {} }: StacFile) {
   return Object.entries(assets).map(([key, asset]) => ({
     ...asset,
     key,

@@ -7,13 +7,7 @@ import type { ExecutionContext } from 'ava';
 /** What a path answers: a text, or whatever a function makes of the request. */
 export type Answer = string | ((request: IncomingMessage, response: ServerResponse) => unknown);
 
-export interface WebServer {
-  readonly url: string;
-  /** Answers by path, without the query. */
-  readonly answers: Map<string, Answer>;
-  /** Paths with queries, in the order in which they were asked for. */
-  readonly asked: string[];
-}
+export type WebServer = Awaited<ReturnType<typeof startWebServer>>;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -56,7 +50,7 @@ export async function startWebServer(
   t: ExecutionContext,
   answers: Readonly<Record<string, Answer>> = {},
   other: Answer = (_, response) => response.writeHead(404).end('no such page'),
-): Promise<WebServer> {
+) {
   const known = new Map(Object.entries(answers));
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -74,5 +68,7 @@ export async function startWebServer(
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answers: known, asked };
+  const { port } = server.address() as AddressInfo;
+  /** Answers by path, without the query, and paths with queries in the order in which they were asked for. */
+  return { url: `http://127.0.0.1:${port}`, answers: known, asked };
 }

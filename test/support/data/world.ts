@@ -60,27 +60,20 @@ export function ownCopy(folder: string): string {
   return copy;
 }
 
-/** The scans of one simulated evening. */
-interface World {
-  /** Every scan of the evening, about 45 of them, in order. */
-  readonly rawScans: () => Promise<RawScan[]>;
-  /** Scans of the evening from `HH:MM` (before midnight 23:, after it 00:) to `HH:MM`, the end not included. */
-  readonly scansBetween: (from: string, to: string) => Promise<RawScan[]>;
-  /** The twelve scans around midnight that most tests work with, six on each side. */
-  readonly midnight: () => Promise<RawScan[]>;
-}
-
 /** The evening over a window, around the midnight between two dates; simulated once for all test processes. */
-export function worldOver(window: Window): World {
+export function worldOver(window: Window) {
   let evening: Promise<RawScan[]> | undefined;
+  /** Every scan of the evening, about 45 of them, in order. */
   const rawScans = () => {
     evening ??= readEvening(window);
     return evening;
   };
+  /** Scans of the evening from `HH:MM` (before midnight 23:, after it 00:) to `HH:MM`, the end not included. */
   const scansBetween = async (from: string, to: string) => {
     const at = (clock: string) => Date.parse(`${DATES[clock.startsWith('23') ? 0 : 1]}T${clock}:00Z`);
     return (await rawScans()).filter(({ time_ms }) => time_ms >= at(from) && time_ms < at(to));
   };
+  /** The twelve scans around midnight that most tests work with, six on each side. */
   return { rawScans, scansBetween, midnight: () => scansBetween('23:48', '00:12') };
 }
 
@@ -129,11 +122,6 @@ export async function deliver(folder: string, files: readonly SourceFile[]): Pro
   return folder;
 }
 
-interface Opened {
-  readonly root: Root;
-  readonly session: Session;
-}
-
 export interface OpenSettings {
   readonly now_ms?: number;
   readonly each_scan?: boolean;
@@ -154,7 +142,7 @@ const readPool: ReadPool = { read: readAndPaint, close: async () => {} };
 export async function onRoot<Result>(
   path: string,
   settings: OpenSettings,
-  work: (opened: Opened) => Promise<Result>,
+  work: (opened: { readonly root: Root; readonly session: Session }) => Promise<Result>,
 ): Promise<Result> {
   const { now_ms = NOW_MS, storm_day_start_hour = 0 } = settings;
   const log = settings.log ?? silent;

@@ -4,11 +4,7 @@ import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
 import type { RunningService } from './service.ts';
 
 /** A business of its own with one key. */
-export interface Account {
-  readonly business_id: string;
-  readonly key_id: string;
-  readonly key: string;
-}
+export type Account = Awaited<ReturnType<typeof openAccount>>;
 
 interface AccountOptions {
   readonly plan?: Partial<Tariff>;
@@ -24,7 +20,7 @@ let businesses = 0;
 export async function openAccount(
   { records, services }: Pick<RunningService, 'records' | 'services'>,
   { plan, kind = 'live', variant = 'current', scopes = ['*'], expires_at = null }: AccountOptions = {},
-): Promise<Account> {
+) {
   businesses += 1;
   const name = `business ${businesses}`;
   return await records.transaction(async (rows) => {

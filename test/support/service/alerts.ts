@@ -3,7 +3,7 @@ import type { Alert } from '../../../api/webhooks/formats.ts';
 import { newId } from '../../../schemas/ids.ts';
 import { instant } from '../../../schemas/time.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
-import { RECEIVER, type Receivers, receivers, sending } from './webhooks.ts';
+import { RECEIVER, receivers, sending } from './webhooks.ts';
 
 export const ALERTS = '/v1/alerts';
 export const SUBSCRIBE = `${ALERTS}/subscribe`;
@@ -11,11 +11,7 @@ export const SUBSCRIBE = `${ALERTS}/subscribe`;
 export const CIRCLE = { lat: 35.4676, lon: -97.5164, webhook_url: RECEIVER } as const;
 
 /** A service with alert subscriptions, and receivers for them. */
-interface AlertService extends RunningService {
-  readonly receivers: Receivers;
-}
-
-export async function startAlertService(): Promise<AlertService> {
+export async function startAlertService() {
   const webhookClient = receivers();
   return { ...(await startService({ endpoints: ALERT_ENDPOINTS, webhookClient })), receivers: webhookClient };
 }

@@ -8,6 +8,7 @@ import { JOB_ENDPOINTS } from '../../../api/routes/jobs.ts';
 import type { ExportParams } from '../../../schemas/resources/export-job.ts';
 import type { ReportRequest } from '../../../schemas/resources/report-job.ts';
 import { until } from '../until.ts';
+import { sendingJson } from './areas.ts';
 import { type RunningService, SERVICE_NOW_MS, type ServiceOptions, startService } from './service.ts';
 
 export const REPORTS = '/v1/verify/report';
@@ -79,20 +80,10 @@ export async function startJobService(options: Partial<ServiceOptions> = {}): Pr
   };
 }
 
-interface Told {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: Record<string, unknown>;
-}
-
 /** Status, headers and body of an answer. */
-export async function told(call: Promise<Response>): Promise<Told> {
-  const { status, headers, ...response } = await call.then(async (reply) => ({
-    status: reply.status,
-    headers: reply.headers,
-    body: await reply.json(),
-  }));
-  return { status, headers, body: response.body as Record<string, unknown> };
+export async function told(call: Promise<Response>) {
+  const reply = await call;
+  return { status: reply.status, headers: reply.headers, body: (await reply.json()) as Record<string, unknown> };
 }
 
 /** Posts a body. */
@@ -103,11 +94,7 @@ export function post(
   headers: Record<string, string> = {},
   key?: string,
 ) {
-  const init = {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: { 'Content-Type': 'application/json', ...headers },
-  };
+  const init = sendingJson('POST', body, headers);
   return told(service.call(path, key === undefined ? init : { ...init, key }));
 }
 

@@ -75,13 +75,7 @@ async function makeDelivery(writer: Writer, { records, services }: Service): Pro
   const outbox = { queue: services.queue, store: records.store, time_scale: 1, now_ms };
   const about = { business_id, receivers: [id], event: 'alert.created', data: {}, alert_id: null } as const;
   const [message_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: now_ms });
-  const answered = {
-    status_code: 200,
-    error_class: null,
-    error: null,
-    answer: '',
-    retry_after_ms: null,
-  };
+  const answered = { status_code: 200, error_class: null, error: null, answer: '', retry_after_ms: null };
   const ended = { message_id, receiver_id: id, attempt: 1, started_ms: now_ms, duration_ms: 0, ...answered };
   const delivery = await recordAttempt(rows, outbox, ended);
   if (delivery === null) throw new Error('a new event could not be delivered');

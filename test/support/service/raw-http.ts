@@ -1,20 +1,12 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** An answer as it came over the wire. */
-interface RawAnswer {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: string;
-}
-
 /** Between pieces, so that they arrive one by one. */
 const PAUSE_MS = 20;
 const PATIENCE_MS = 5_000;
 
 /** Sends bytes to a service as they are, in one piece or several, and reads until it closes the connection. */
-export async function sendRaw(url: string, text: string, ...more: readonly string[]): Promise<RawAnswer> {
+export async function sendRaw(url: string, text: string, ...more: readonly string[]) {
   const { hostname, port } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, noDelay: true });
   socket.write(Buffer.from(text, 'latin1'));
@@ -33,11 +25,9 @@ export async function sendRaw(url: string, text: string, ...more: readonly strin
   const [line = '', ...lines] = head.split('\r\n');
   return {
     status: Number(line.split(' ')[1]),
+    /** Names in lower case. */
     headers: new Map(
-      lines.map((header) => [
-        header.slice(0, header.indexOf(':')).toLowerCase(),
-        header.slice(header.indexOf(':') + 2),
-      ]),
+      lines.map((header) => header.split(/: (.*)/)).map(([name = '', value = '']) => [name.toLowerCase(), value]),
     ),
     body: rest.join('\r\n\r\n'),
   };

@@ -30,27 +30,13 @@ export const API_COMMANDS = [
   webhookCommand,
 ];
 
-/** What a command did. */
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+export type Operator = ReturnType<typeof operator>;
 
 /** Runs `hail-api` on a data root of its own. Tests that use it are serial: it listens to standard output. */
-export interface Operator {
-  readonly config: Config & { now_ms: number; database_url: string | null };
-  readonly run: (...args: string[]) => Promise<Ran>;
-  /** Runs with --json and returns the object; fails on another exit code than 0. */
-  readonly json: (...args: string[]) => Promise<Record<string, unknown>>;
-  /** A path in the data root's folder. */
-  readonly path: (name: string) => string;
-}
-
-export function operator(t: ExecutionContext): Operator {
+export function operator(t: ExecutionContext) {
   const data_root = mkdtempSync(join(tmpdir(), 'hail-operator-'));
   t.teardown(() => rmSync(data_root, { recursive: true, force: true }));
-  const config = {
+  const config: Config & { now_ms: number; database_url: string | null } = {
     ...readConfig({ HAIL_DATA: data_root }),
     now_ms: Date.parse('2026-05-20T12:00:00Z'),
     now: () => config.now_ms,
@@ -59,16 +45,18 @@ export function operator(t: ExecutionContext): Operator {
   return {
     config,
     run,
-    json: async (...args) => {
+    /** Runs with --json and returns the object; fails on another exit code than 0. */
+    json: async (...args: string[]): Promise<Record<string, unknown>> => {
       const { code, out, err } = await run(...args, '--json');
       if (code !== EXIT.done) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`);
       return JSON.parse(out);
     },
-    path: (name) => join(data_root, name),
+    /** A path in the data root's folder. */
+    path: (name: string) => join(data_root, name),
   };
 }
 
-async function runHere(config: Config, args: readonly string[]): Promise<Ran> {
+async function runHere(config: Config, args: readonly string[]) {
   const program = new Command('hail-api');
   for (const command of API_COMMANDS) program.addCommand(command(() => config));
   const out = listen(process.stdout);

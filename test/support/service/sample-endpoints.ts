@@ -4,32 +4,21 @@ import { ApiError } from '../../../api/http/errors.ts';
 import { type Endpoint, readEndpoint, writeEndpoint } from '../../../api/server/endpoint.ts';
 import { newId } from '../../../schemas/ids.ts';
 
-/** What the sample endpoints answer from and write to, moved by the test. */
-interface Samples {
-  readonly endpoints: readonly Endpoint[];
-  /** Content of `/v1/sample/point`. */
-  value: number;
-  /** Version of `/v1/sample/version`. */
-  version: string;
-  /** How often an answer was made, by path. */
-  readonly made: Map<string, number>;
-  /** What an answer waits for before it is made. */
-  gate: Promise<void>;
-  /** What the next answer throws. */
-  failure: Error | null;
-}
-
 const Nothing = z.object({});
 
-/** One endpoint of every kind that the rules of the house tell apart. */
-export function sampleEndpoints(): Samples {
-  const samples: Samples = {
-    endpoints: [],
+/** One endpoint of every kind that the rules of the house tell apart, and what they answer from, moved by the test. */
+export function sampleEndpoints() {
+  const samples = {
+    /** Content of `/v1/sample/point`. */
     value: 1,
+    /** Version of `/v1/sample/version`. */
     version: 'v1',
-    made: new Map(),
+    /** How often an answer was made, by path. */
+    made: new Map<string, number>(),
+    /** What an answer waits for before it is made. */
     gate: Promise.resolve(),
-    failure: null,
+    /** What the next answer throws. */
+    failure: null as Error | null,
   };
   const work = async (path: string) => {
     samples.made.set(path, (samples.made.get(path) ?? 0) + 1);
@@ -125,19 +114,10 @@ export function sampleEndpoints(): Samples {
       await work('/v1/sample/locations');
       const id = newId('location', now_ms);
       const at = new Date(now_ms).toISOString();
+      const place = { lat: 35, lon: -97, address: '', tags: '[]', created_at: at, updated_at: at };
       await rows
         .insertInto('portfolio_locations')
-        .values({
-          id,
-          business_id,
-          name: body.name,
-          lat: 35,
-          lon: -97,
-          address: '',
-          tags: '[]',
-          created_at: at,
-          updated_at: at,
-        })
+        .values({ id, business_id, name: body.name, ...place })
         .execute();
       if (body.name === 'conflict') throw new ApiError('version_conflict', 'name is taken');
       return { body: { id, name: body.name } };
@@ -172,7 +152,6 @@ export function sampleEndpoints(): Samples {
     price: () => ({ operation: 'sample.lying', credits: 1, count: 1 }),
     answer: async () => ({ body: JSON.parse('{"more":1}') as Record<string, never> }),
   });
-  return Object.assign(samples, {
-    endpoints: [point, versioned, named, batch, write, remove, featured, lying],
-  });
+  const endpoints: readonly Endpoint[] = [point, versioned, named, batch, write, remove, featured, lying];
+  return Object.assign(samples, { endpoints });
 }

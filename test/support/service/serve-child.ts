@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,17 +8,7 @@ import { WHOLE_NOW_MS } from './whole-service.ts';
 const MAIN = fileURLToPath(new URL('../../../api/start.js', import.meta.url));
 
 /** `hail-api serve` as a process of its own. */
-export interface ServeChild {
-  readonly child: ChildProcess;
-  /** Address without a path. */
-  readonly url: string;
-  /** Keys it printed; only the first start on a data root prints some. */
-  readonly keys: { readonly live: string; readonly test: string } | null;
-  /** Everything it has written to standard error. */
-  readonly log: () => string;
-  /** Ends it with a signal and waits until it is gone. */
-  readonly end: (signal: 'SIGKILL' | 'SIGTERM') => Promise<void>;
-}
+export type ServeChild = Awaited<ReturnType<typeof startServe>>;
 
 /** Flags that the command's first line gives to Node. */
 const FLAGS = readFileSync(MAIN, 'utf8').split('\n')[0]?.match(/--\S+/g) ?? [];
@@ -32,7 +22,7 @@ export async function startServe(
   now_ms = WHOLE_NOW_MS,
   log_level = 'debug',
   settings: Readonly<Record<string, string>> = {},
-): Promise<ServeChild> {
+) {
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [...FLAGS, MAIN, 'serve'], {
     env: {
@@ -64,9 +54,12 @@ export async function startServe(
   return {
     child,
     url: found(/listens at (\S+)/) ?? '',
+    /** Keys it printed; only the first start on a data root prints some. */
     keys: live === null || test === null ? null : { live, test },
+    /** Everything it has written to standard error. */
     log: () => log,
-    end: async (signal) => {
+    /** Ends it with a signal and waits until it is gone. */
+    end: async (signal: 'SIGKILL' | 'SIGTERM') => {
       child.kill(signal);
       await ended;
     },

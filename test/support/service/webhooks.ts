@@ -63,11 +63,9 @@ function attemptOf(answer: ReturnType<Receivers['answer']>): PostOutcome {
 }
 
 /** A service with webhooks, and receivers for them. */
-export interface WebhookService extends RunningService {
-  readonly receivers: Receivers;
-}
+export type WebhookService = Awaited<ReturnType<typeof startWebhookService>>;
 
-export async function startWebhookService(): Promise<WebhookService> {
+export async function startWebhookService() {
   const webhookClient = receivers();
   const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, webhookClient });
   return { ...service, receivers: webhookClient };

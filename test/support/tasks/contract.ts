@@ -1,7 +1,6 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { pluck } from '../data/rows.ts';
@@ -147,15 +146,9 @@ export function queueContract(test: Register): void {
   test('first attempts of a tenant come before its retries, however long those are due', async (t, world) => {
     const { add, queue } = await openProcess(t, world);
     const diary = new Diary();
-    const long_ago_ms = Date.now() - 3_600_000;
+    const retry = { tenant: 'one', retry: true, due_ms: Date.now() - 3_600_000 } as const;
     await add(
-      ...['a', 'b'].map((group) => ({
-        tenant: 'one',
-        group,
-        payload: `retry ${group}`,
-        retry: true as const,
-        due_ms: long_ago_ms,
-      })),
+      ...['a', 'b'].map((group) => ({ ...retry, group, payload: `retry ${group}` })),
       ...['c', 'd'].map((group) => ({ tenant: 'one', group, payload: `first ${group}` })),
     );
     queue.work('write', { ...SETTINGS, at_once: 1 }, diary.note);
@@ -274,17 +267,12 @@ export function queueContract(test: Register): void {
   });
 }
 
-interface Child {
-  readonly process: ChildProcessByStdio<Writable, Readable, null>;
-  /** The next line that it says. */
-  readonly next: () => Promise<string | undefined>;
-}
-
-function startChild(t: ExecutionContext, { location }: World, lease_ms: number): Child {
+function startChild(t: ExecutionContext, { location }: World, lease_ms: number) {
   const child = spawn(process.execPath, [CHILD, JSON.stringify(location), String(lease_ms)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   t.teardown(() => child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return { process: child, next: async () => (await lines.next()).value };
+  const next = async (): Promise<string | undefined> => (await lines.next()).value;
+  return { process: child, next };
 }

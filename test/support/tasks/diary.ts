@@ -1,28 +1,15 @@
 import type { ExecutionContext } from 'ava';
-import type { Records } from '../../../api/billing/records.ts';
-import { type NewTask, openQueue, type Queue, type Task, type WorkSettings } from '../../../api/records/tasks.ts';
+import { type NewTask, openQueue, type Task, type WorkSettings } from '../../../api/records/tasks.ts';
 import type { World } from '../store/world.ts';
 import { until } from '../until.ts';
 
 export const SETTINGS: WorkSettings = { at_once: 8, at_once_of_group: 4, lease_ms: 60_000 };
 
 /** A queue as one process has it, with its own connections. */
-export interface Process {
-  readonly records: Records;
-  readonly queue: Queue;
-  /** What its handlers failed with. */
-  readonly failures: unknown[];
-  /** What kept it from taking and removing tasks; null: it works again. */
-  readonly troubles: unknown[];
-  readonly add: (...tasks: readonly Partial<NewTask>[]) => Promise<void>;
-}
+export type Process = Awaited<ReturnType<typeof openProcess>>;
 
 /** Opens the records of a world, and the queue beside them. */
-export async function openProcess(
-  t: ExecutionContext,
-  world: World,
-  settings: Parameters<World['open']>[0] = {},
-): Promise<Process> {
+export async function openProcess(t: ExecutionContext, world: World, settings: Parameters<World['open']>[0] = {}) {
   const records = await world.open(settings);
   const failures: unknown[] = [];
   const troubles: unknown[] = [];
@@ -37,9 +24,11 @@ export async function openProcess(
   return {
     records,
     queue,
+    /** What its handlers failed with. */
     failures,
+    /** What kept it from taking and removing tasks. */
     troubles,
-    add: (...tasks) =>
+    add: (...tasks: readonly Partial<NewTask>[]) =>
       records.transaction((rows) =>
         queue.add(rows, ...tasks.map((task) => ({ name: 'write', group: 'one', payload: null, ...task }))),
       ),

@@ -23,18 +23,8 @@ import { makeTenant, type Register, type World } from '../world.ts';
 const PLACE = { lat: 35.005, lon: -97.005 };
 const HAIL: readonly Hail[] = [[PLACE.lat, PLACE.lon, 40]];
 
-interface Watched {
-  readonly records: Records;
-  readonly business: { readonly id: string; readonly name: string };
-  readonly subscription_id: string;
-  /** Publishes scans beside those before, a minute after the newest of them, and has them matched. */
-  readonly publish: (...scans: readonly MadeScan[]) => Promise<void>;
-  /** Another process on the same records. */
-  readonly restart: () => Promise<void>;
-}
-
 /** A subscription on a circle of 25 km, and somebody who watches for it. */
-async function watched(world: World): Promise<Watched> {
+async function watched(world: World) {
   const records = await world.open();
   const { caller, name } = await makeTenant(records, world, 'acme');
   const { business_id } = caller;
@@ -48,11 +38,13 @@ async function watched(world: World): Promise<Watched> {
     records,
     business: { id: business_id, name },
     subscription_id: subscription?.id ?? '',
-    publish: async (...more) => {
+    /** Publishes scans beside those before, a minute after the newest of them, and has them matched. */
+    publish: async (...more: readonly MadeScan[]) => {
       scans.push(...more);
       world.now_ms = START_MS + (Math.max(...scans.map(({ minute }) => minute)) + 1) * MINUTE_MS;
       await watch(editionOf(scans));
     },
+    /** Another process on the same records. */
     restart: async () => {
       watch = createWatch(parts(await world.open()));
     },
