@@ -10,6 +10,7 @@ import { writeScans } from '../../pipeline/simulate/evening.ts';
 import { climateScenario } from '../../pipeline/simulate/weather.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { SESSION } from './peers.ts';
 
 const START = Date.parse('2025-05-20T00:00:00Z');
 const SCAN_MS = 120_000;
@@ -26,12 +27,7 @@ export async function day(args: readonly string[]): Promise<void> {
   try {
     const written = performance.now();
     const raw = join(folder, 'raw');
-    const span = {
-      from_ms: START,
-      to_ms: START + scans * SCAN_MS,
-      out: raw,
-      products: ['MESH'] as const,
-    };
+    const span = { from_ms: START, to_ms: START + scans * SCAN_MS, out: raw, products: ['MESH'] as const };
     const outbreak = { ...climateScenario(11, WSR88D), day_type: 'outbreak' } as const;
     for await (const _ of writeScans(outbreak, span));
     console.log(`day: ${scans} scans simulated in ${seconds(written)} s`);
@@ -46,15 +42,7 @@ export async function day(args: readonly string[]): Promise<void> {
       },
     };
     const now = () => START + 30 * 3_600_000;
-    const session = openSession(root, readers, {
-      storm_day_start_hour: 0,
-      now,
-      log,
-      move_raw: false,
-      each_scan,
-      raw_keep_days: null,
-      reflectivity_keep_hours: 48,
-    });
+    const session = openSession(root, readers, { ...SESSION, now, log, each_scan });
     const started = performance.now();
     const run = await session.ingest((await listFolder(raw)).files);
     const ingested = seconds(started);

@@ -4,7 +4,7 @@ import { readModelHour } from '../../pipeline/read/model-hour.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { hourRows } from '../support/data/hour-rows.ts';
-import { type ModelFieldSpec, writeModelField } from '../support/data/model-file.ts';
+import { LOW_AIR, type ModelFieldSpec, UPDRAFT, WHOLE_AIR, writeModelField } from '../support/data/model-file.ts';
 import { timeOurs } from './peers.ts';
 
 /** HRRR's own grid: 1799 x 1059 points, 3 km apart. */
@@ -23,33 +23,9 @@ function waves(low: number, high: number): Float32Array {
 }
 
 const FIELDS: readonly ModelFieldSpec[] = [
-  {
-    name: 'REFC',
-    parameter: [0, 16, 196],
-    level: { type: 10, value: 0 },
-    level_words: 'entire atmosphere',
-    decimals: 1,
-    values: waves(-20, 65),
-  },
-  {
-    name: 'MXUPHL',
-    parameter: [0, 7, 199],
-    level: { type: 103, value: 5000 },
-    second_level: { type: 103, value: 2000 },
-    level_words: '5000-2000 m above ground',
-    is_maximum: true,
-    decimals: 1,
-    values: waves(0, 180),
-  },
-  {
-    name: 'CAPE',
-    parameter: [0, 7, 6],
-    level: { type: 108, value: 25_500 },
-    second_level: { type: 108, value: 0 },
-    level_words: '255-0 mb above ground',
-    decimals: 0,
-    values: waves(0, 4500),
-  },
+  { name: 'REFC', parameter: [0, 16, 196], ...WHOLE_AIR, decimals: 1, values: waves(-20, 65) },
+  { name: 'MXUPHL', parameter: [0, 7, 199], ...UPDRAFT, decimals: 1, values: waves(0, 180) },
+  { name: 'CAPE', parameter: [0, 7, 6], ...LOW_AIR, decimals: 0, values: waves(0, 4500) },
 ];
 
 /** Three fields of a synthetic hour at HRRR's size, from the bytes of the file to rows for every cell of CONUS. */

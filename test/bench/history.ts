@@ -9,6 +9,7 @@ import { drawTenths } from '../support/data/draw.ts';
 import { publishDays, standingHail } from '../support/data/published-days.ts';
 import { onRoot } from '../support/data/world.ts';
 import { startService } from '../support/service/service.ts';
+import { pointsOf } from './peers.ts';
 
 const SEASON = Array.from({ length: 60 }, (_, k) => addDays('2025-04-15', k));
 const SEASON_NOW_MS = Date.parse('2026-01-01T00:00:00Z');
@@ -57,7 +58,7 @@ export async function history(): Promise<void> {
   };
   try {
     console.log(`history: ${DAYS} days around ${POINTS} fresh points, ${SEASON.length} dates with hail`);
-    const points = pointsOf(2 * POINTS);
+    const points = pointsOf(BOX, 2 * POINTS);
     await measure('just started', points.slice(0, POINTS));
     await service.services.files.settled();
     await measure('in memory', points.slice(POINTS));
@@ -65,14 +66,6 @@ export async function history(): Promise<void> {
     await service.close();
     await rm(root, { recursive: true, force: true });
   }
-}
-
-/** Points spread evenly over the box, the same in every run. */
-function pointsOf(count: number): Position[] {
-  return Array.from({ length: count }, (_, index) => ({
-    lat: BOX.south + (BOX.north - BOX.south) * (((index + 1) * 0.7548776662) % 1),
-    lon: BOX.west + (BOX.east - BOX.west) * (((index + 1) * 0.569840291) % 1),
-  }));
 }
 
 /** A data root with a season of hail that stood still in patches, other ones on each date. To be removed. */

@@ -7,6 +7,7 @@ import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { CONUS, type Position } from '../../schemas/geo/position.ts';
 import { forecastRows, outlookRows, publishForecast, publishOutlook } from '../support/data/model-rows.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { pointsOf } from './peers.ts';
 
 const NOW_MS = Date.parse('2026-05-01T20:12:00Z');
 const FORECAST_HOURS = 48;
@@ -61,7 +62,7 @@ async function measure(service: RunningService, what: string, path: string): Pro
     if (!reply.ok) throw new Error(`${path} answers ${reply.status} ${text}`, { cause: service.failures[0] });
     return performance.now() - started;
   };
-  const [first, ...others] = pointsOf(1 + WARM_UP + POINTS);
+  const [first, ...others] = pointsOf(CONUS, 1 + WARM_UP + POINTS);
   const loading_ms = await ask(first as Position);
   for (const point of others.splice(0, WARM_UP)) await ask(point);
   const times: number[] = [];
@@ -71,12 +72,4 @@ async function measure(service: RunningService, what: string, path: string): Pro
   console.log(
     `  ${what}: median ${median_ms?.toFixed(2)} ms, p90 ${p90_ms?.toFixed(2)} ms at a new point (goal: under ${GOAL_MS} ms); the first, which reads it, ${loading_ms.toFixed(0)} ms`,
   );
-}
-
-/** Points spread evenly over CONUS, the same in every run. */
-function pointsOf(count: number): Position[] {
-  return Array.from({ length: count }, (_, index) => ({
-    lat: CONUS.south + (CONUS.north - CONUS.south) * (((index + 1) * 0.7548776662) % 1),
-    lon: CONUS.west + (CONUS.east - CONUS.west) * (((index + 1) * 0.569840291) % 1),
-  }));
 }

@@ -8,15 +8,8 @@ import { http } from './http.ts';
 import { lookups } from './lookups.ts';
 import { scan } from './scan.ts';
 
-const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
-  decode,
-  forecast,
-  scan,
-  day,
-  http,
-  lookups,
-  history,
-};
+type Bench = (args: string[]) => Promise<void>;
+const BENCHES: Readonly<Record<string, Bench>> = { decode, forecast, scan, day, http, lookups, history };
 
 /** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
 async function run([name, ...args]: string[]): Promise<void> {

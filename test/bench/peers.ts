@@ -1,7 +1,16 @@
+import type { CONUS, Position } from '../../schemas/geo/position.ts';
 import { askPython } from '../support/data/ask-python.ts';
 
 /** Runs of each side; medians are compared. */
 const RUNS = 5;
+
+/** How a session of a bench publishes. */
+export const SESSION = {
+  storm_day_start_hour: 0,
+  move_raw: false,
+  raw_keep_days: null,
+  reflectivity_keep_hours: 48,
+} as const;
 
 /** Milliseconds that a peer took, or why it could not be asked. */
 type PeerResult = { readonly ms: number; readonly answer: string } | { readonly missing: string };
@@ -37,6 +46,14 @@ export async function timeOurs(work: () => unknown, prepare: () => unknown = () 
     if (run > 0) times.push(performance.now() - start);
   }
   return times.sort((a, b) => a - b)[Math.floor(RUNS / 2)];
+}
+
+/** Points spread evenly over a box, the same in every run. */
+export function pointsOf({ south, north, west, east }: Record<keyof typeof CONUS, number>, count: number): Position[] {
+  return Array.from({ length: count }, (_, index) => ({
+    lat: south + (north - south) * (((index + 1) * 0.7548776662) % 1),
+    lon: west + (east - west) * (((index + 1) * 0.569840291) % 1),
+  }));
 }
 
 /** One line of a comparison: ours, the peer's, the ratio and the goal. */

@@ -9,7 +9,7 @@ import { openSession } from '../../pipeline/scans/session.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { timeEccodes } from './decode.ts';
-import { compare, timeOurs } from './peers.ts';
+import { compare, SESSION, timeOurs } from './peers.ts';
 
 const SCAN = 'MRMS_MESH_00.50_20240228-025239.grib2';
 const NOW = Date.parse('2024-02-28T03:00:00Z');
@@ -28,15 +28,7 @@ export async function scan(): Promise<void> {
       roots.push(await openRoot(folders.at(-1) as string, 'bench', 0, NOW));
     };
     const ours = await timeOurs(async () => {
-      const settings = {
-        storm_day_start_hour: 0,
-        now: () => NOW,
-        log: silent,
-        move_raw: false,
-        each_scan: true,
-        raw_keep_days: null,
-        reflectivity_keep_hours: 48,
-      };
+      const settings = { ...SESSION, now: () => NOW, log: silent, each_scan: true };
       const run = await openSession(roots.at(-1) as Root, readers, settings).ingest(file);
       if (run.scans !== 1 || run.detections !== 153)
         throw new Error(`published ${JSON.stringify(run)}, expected 1 scan with 153 detections`);

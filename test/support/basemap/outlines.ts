@@ -14,26 +14,10 @@ export interface GroundLayer {
 }
 
 /** Countries that share the map with the United States. */
-const NEIGHBOURS = new Set([
-  'Canada',
-  'Mexico',
-  'Cuba',
-  'Bahamas',
-  'Guatemala',
-  'Belize',
-  'Honduras',
-  'El Salvador',
-  'Nicaragua',
-  'Haiti',
-  'Dominican Rep.',
-  'Jamaica',
-  'St. Pierre and Miquelon',
-  'Turks and Caicos Is.',
-  'Cayman Is.',
-  'Russia',
-  'Greenland',
-  'Bermuda',
-]);
+const NEIGHBOURS = new Set(
+  `Canada, Mexico, Cuba, Bahamas, Guatemala, Belize, Honduras, El Salvador, Nicaragua, Haiti, Dominican Rep., Jamaica,
+  St. Pierre and Miquelon, Turks and Caicos Is., Cayman Is., Russia, Greenland, Bermuda`.split(/,\s+/),
+);
 
 /** First zoom of a town with at least this number of inhabitants, largest first; smaller towns come last. */
 const TOWN_ZOOMS = [

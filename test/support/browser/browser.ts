@@ -27,14 +27,7 @@ if (hasBrowser)
   });
 
 /** A page at an address, and what it did and said. */
-export interface Tab {
-  readonly page: Page;
-  /** Errors of the page, lines of its console that are errors, and its files that were refused; refused calls are not among them. */
-  readonly complaints: string[];
-  /** Every request of the page to the host of its address so far: method, path with query, and Range. */
-  readonly requests: string[];
-  close(): Promise<void>;
-}
+export type Tab = Awaited<ReturnType<typeof openTab>>;
 
 interface TabOptions extends BrowserContextOptions {
   /** Key that the map page finds in this browser; null for none. */
@@ -42,11 +35,14 @@ interface TabOptions extends BrowserContextOptions {
 }
 
 /** Opens an address in a browser of its own: desktop size unless the options say otherwise. */
-export async function openTab(address: string, { key, ...screen }: TabOptions): Promise<Tab> {
+export async function openTab(address: string, { key, ...screen }: TabOptions) {
   const context = await (await browser()).newContext({ ...DESKTOP, ...screen });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
-  const [complaints, requests]: [string[], string[]] = [[], []];
+  /** Errors of the page, lines of its console that are errors, and its files that were refused; refused calls are not among them. */
+  const complaints: string[] = [];
+  /** Every request of the page to the host of its address so far: method, path with query, and Range. */
+  const requests: string[] = [];
   const { origin } = new URL(address);
   page.on('request', (request) => {
     const { range } = request.headers();
@@ -68,12 +64,7 @@ export async function openTab(address: string, { key, ...screen }: TabOptions): 
     await context.close();
     throw error;
   }
-  return {
-    page,
-    complaints,
-    requests,
-    close: () => context.close(),
-  };
+  return { page, complaints, requests, close: () => context.close() };
 }
 
 /** What a test on the real service looks at. */

@@ -1,3 +1,5 @@
+import { positionsOf } from './rings.ts';
+
 /** A warning as api.weather.gov sends it, with what a test changes. */
 export interface MadeAlert {
   readonly properties?: Readonly<Record<string, unknown>>;
@@ -5,13 +7,7 @@ export interface MadeAlert {
   readonly geometry?: unknown;
 }
 
-const SQUARE = [
-  [-98, 35],
-  [-97, 35],
-  [-97, 36],
-  [-98, 36],
-  [-98, 35],
-];
+const SQUARE = positionsOf('-98 35, -97 35, -97 36, -98 36, -98 35');
 
 /** A severe thunderstorm warning of one square degree, sent at 20:00 UTC for 45 minutes. */
 export function alertFeature({ properties, parameters, geometry }: MadeAlert = {}): Record<string, unknown> {

@@ -63,6 +63,20 @@ export function modelFile(run_time: number, lead_h: number) {
   };
 }
 
+/** A level as the index file and the message name it; `second` is the other bound of a layer. */
+export function level(level_words: string, type: number, value: number, second?: number) {
+  return {
+    level_words,
+    level: { type, value },
+    ...(second === undefined ? {} : { second_level: { type, value: second } }),
+  };
+}
+
+/** Levels of the fields that fall on a layer of the air. */
+export const WHOLE_AIR = level('entire atmosphere', 10, 0);
+export const UPDRAFT = { ...level('5000-2000 m above ground', 103, 5000, 2000), is_maximum: true } as const;
+export const LOW_AIR = level('255-0 mb above ground', 108, 25_500, 0);
+
 function fieldsOf(run_time: number, lead_h: number): ModelFieldSpec[] {
   const { cols, rows } = MODEL_GRID;
   const grid = (value: (col: number, row: number) => number) =>
@@ -71,11 +85,6 @@ function fieldsOf(run_time: number, lead_h: number): ModelFieldSpec[] {
   const storm = (low: number, high: number) =>
     grid((col, row) => low + (high - low) * Math.exp(-(Math.hypot(col - (5 + ((2 * hours) % 30)), row - 18) / 2)));
   const even = (value: number) => grid(() => value);
-  const level = (level_words: string, type: number, value: number, second?: number) => ({
-    level_words,
-    level: { type, value },
-    ...(second === undefined ? {} : { second_level: { type, value: second } }),
-  });
   const [surface, deep] = [level('surface', 1, 0), level('0-6000 m above ground', 103, 0, 6000)];
   const at = (hpa: number) => level(`${hpa} mb`, 100, 100 * hpa);
   const [temperature, height] = [
@@ -84,29 +93,10 @@ function fieldsOf(run_time: number, lead_h: number): ModelFieldSpec[] {
   ] as const;
   const most = { is_maximum: true } as const;
   return [
-    {
-      name: 'REFC',
-      parameter: [0, 16, 196],
-      ...level('entire atmosphere', 10, 0),
-      decimals: 1,
-      values: storm(-20, 68),
-    },
-    {
-      name: 'MXUPHL',
-      parameter: [0, 7, 199],
-      ...level('5000-2000 m above ground', 103, 5000, 2000),
-      ...most,
-      decimals: 1,
-      values: storm(0, 200),
-    },
+    { name: 'REFC', parameter: [0, 16, 196], ...WHOLE_AIR, decimals: 1, values: storm(-20, 68) },
+    { name: 'MXUPHL', parameter: [0, 7, 199], ...UPDRAFT, decimals: 1, values: storm(0, 200) },
     { name: 'HAIL', parameter: [0, 1, 31], ...surface, ...most, decimals: 4, values: storm(0, 0.045) },
-    {
-      name: 'CAPE',
-      parameter: [0, 7, 6],
-      ...level('255-0 mb above ground', 108, 25_500, 0),
-      decimals: 0,
-      values: grid((col) => 1000 + 50 * col),
-    },
+    { name: 'CAPE', parameter: [0, 7, 6], ...LOW_AIR, decimals: 0, values: grid((col) => 1000 + 50 * col) },
     { ...temperature, ...at(700), decimals: 2, values: even(281.2) },
     { ...temperature, ...at(500), decimals: 2, values: grid((_, row) => 262 - 0.1 * row) },
     { ...height, ...at(700), decimals: 1, values: even(3120) },

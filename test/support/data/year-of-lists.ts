@@ -36,19 +36,14 @@ function dateList(date: string): Manifest {
   const segment = `day-${date}`;
   const ids = Array.from({ length: SCANS_PER_DATE }, (_, index) => scanId(Date.parse(date) + index * MS_PER_SCAN));
   const day = { segment, first_scan: ids[0] as string, last_scan: ids.at(-1) as string };
+  const coversOf = (id: string) => ({ segment, first_scan: id, last_scan: id });
   const tables = [...SCAN_TABLES, ...DAY_TABLES].map(({ name }) => name);
   return {
     ...listOf(date, ['daily', ...tables]),
     scans: ids.map((scan_id) => ({ scan_id, segment, inputs: '0123456789abcdef' })),
     feeds: { MESH: timestamp(Date.parse(date)) },
     files: [
-      ...ids.map((id) =>
-        file('scan-tiles', null, `${layout.scanTiles(date)}/${id}-c0ffee00.pmtiles`, {
-          ...day,
-          first_scan: id,
-          last_scan: id,
-        }),
-      ),
+      ...ids.map((id) => file('scan-tiles', null, `${layout.scanTiles(date)}/${id}-c0ffee00.pmtiles`, coversOf(id))),
       file('state', null, `${layout.stateDate(date)}/${day.last_scan}-c0ffee00.json.gz`, day),
       ...tables.map((table) => file('table', table, `${layout.table(table, date)}/day-c0ffee00.parquet`, day)),
       file('daily-tiles', null, `${layout.dailyTiles(date)}/day-c0ffee00.pmtiles`, { ...day, segment: 'derived' }),

@@ -50,13 +50,9 @@ export function smallJobHandlers(before: (job: AnyJob) => Promise<void> | void =
 }
 
 /** A service with reports and exports, whose clock the test moves, and whose jobs it starts and stops. */
-export interface JobService extends RunningService {
-  readonly clock: { ms: number };
-  /** Starts a worker; what it returns ends it, and so does the end of the test. */
-  readonly work: (jobHandlers: JobHandlers, settings?: Partial<RunSettings>, log?: Logger) => () => Promise<void>;
-}
+export type JobService = Awaited<ReturnType<typeof startJobService>>;
 
-export async function startJobService(options: Partial<ServiceOptions> = {}): Promise<JobService> {
+export async function startJobService(options: Partial<ServiceOptions> = {}) {
   const clock = { ms: SERVICE_NOW_MS };
   const service = await startService({
     endpoints: JOB_ENDPOINTS,
@@ -68,7 +64,8 @@ export async function startJobService(options: Partial<ServiceOptions> = {}): Pr
   return {
     ...service,
     clock,
-    work: (jobHandlers, settings = {}, log = pino({ level: 'silent' })) => {
+    /** Starts a worker; what it returns ends it, and so does the end of the test. */
+    work: (jobHandlers: JobHandlers, settings: Partial<RunSettings> = {}, log: Logger = pino({ level: 'silent' })) => {
       const end = startJobs(service.services, log, jobHandlers, { retry_wait_ms: 0, ...settings });
       ends.push(end);
       return end;

@@ -75,10 +75,7 @@ export async function startWholeService(): Promise<WholeService> {
     data_root: await wholeRoot(),
     now_ms: WHOLE_NOW_MS,
     webhookClient: receivers(),
-    app: {
-      publicRoutes: [openApiDocument(document), openApiDocument(earlier, own_path)],
-      variants: [EARLIER],
-    },
+    app: { publicRoutes: [openApiDocument(document), openApiDocument(earlier, own_path)], variants: [EARLIER] },
   });
   try {
     const described = async (path: string) => {

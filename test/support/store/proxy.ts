@@ -14,26 +14,13 @@ type Fate =
   /** It is held back; from then on nothing passes any more, on any connection. */
   | 'silent before';
 
-/** A TCP proxy before a PostgreSQL server, which may cut or silence connections. */
-export interface PostgresProxy {
-  /** The address of the database through the proxy. */
-  readonly url: string;
-  /** What becomes of the next commits. */
-  commits: Fate;
-  /** Commits that have come. */
-  commits_seen: number;
-  /** True: nothing passes, on connections that are open and on new ones; false: it does again. */
-  silent: boolean;
-  /** Cuts what was silent, as a firewall that has forgotten its connections. */
-  readonly cut: () => void;
-  readonly close: () => Promise<void>;
-}
+export type PostgresProxy = Awaited<ReturnType<typeof startProxy>>;
 
 /** The simple query `commit` of the protocol: type, length, text, NUL. */
 const COMMIT = Buffer.from('Q\0\0\0\u000bcommit\0', 'latin1');
 
-/** Starts a proxy before the server of a URL, on a port of its own. */
-export async function startProxy(server_url: string): Promise<PostgresProxy> {
+/** Starts a TCP proxy before the PostgreSQL server of a URL, on a port of its own, which may cut or silence connections. */
+export async function startProxy(server_url: string) {
   const target = new URL(server_url);
   const sockets = new Set<Socket>();
 
@@ -77,11 +64,16 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
   const url = new URL(server_url);
   url.port = String((server.address() as AddressInfo).port);
   url.hostname = '127.0.0.1';
-  const proxy: PostgresProxy = {
+  const proxy = {
+    /** The address of the database through the proxy. */
     url: url.href,
-    commits: 'passes',
+    /** What becomes of the next commits. */
+    commits: 'passes' as Fate,
+    /** Commits that have come. */
     commits_seen: 0,
+    /** True: nothing passes, on connections that are open and on new ones; false: it does again. */
     silent: false,
+    /** Cuts what was silent, as a firewall that has forgotten its connections. */
     cut,
     close: async () => {
       cut();
