@@ -47,32 +47,29 @@ const DATE = '2026-05-01';
 
 const Place = z.object({ lat: z.number(), lon: z.number(), max_mm: z.number(), max_time: z.string() });
 
-test.serial(
-  'the SQL runs as printed and gives the largest hail that scans saw at each place of the date',
-  async (t) => {
-    const root = await publishedRoot(t, await midnight());
-    const before = process.cwd();
-    process.chdir(root);
-    t.teardown(() => process.chdir(before));
-    const connection = await (await DuckDBInstance.create()).connect();
-    const all = statementsOf(codeBlocks(FILES, 'sql').find((sql) => sql.includes('head.json')) ?? '');
-    for (const statement of all.slice(0, -1)) await connection.run(statement);
-    const found = z.array(Place).parse((await connection.runAndReadAll(all.at(-1) ?? '')).getRowObjectsJson());
+test.serial('the SQL runs as printed and gives the largest hail that scans saw at each place of a date', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const before = process.cwd();
+  process.chdir(root);
+  t.teardown(() => process.chdir(before));
+  const connection = await (await DuckDBInstance.create()).connect();
+  const all = statementsOf(codeBlocks(FILES, 'sql').find((sql) => sql.includes('head.json')) ?? '');
+  for (const statement of all.slice(0, -1)) await connection.run(statement);
+  const found = z.array(Place).parse((await connection.runAndReadAll(all.at(-1) ?? '')).getRowObjectsJson());
 
-    const largest = new Map<string, number>();
-    const manifest = await readNewest(root, DATE);
-    for (const { path } of manifest?.files.filter((file) => file.table === 'day-max') ?? []) {
-      const { buffer, byteOffset, length } = readFileSync(join(root, path));
-      const file = buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer;
-      for (const { lat, lon, max_mm, interpolated } of await parquetReadObjects({ file, compressors }))
-        if (!interpolated) largest.set(`${lat} ${lon}`, Math.max(largest.get(`${lat} ${lon}`) ?? 0, max_mm));
-    }
-    const sizes = [...largest.values()].sort((a, b) => b - a);
-    t.is(found.length, 10);
-    t.deepEqual(pluck(found, 'max_mm'), sizes.slice(0, 10));
-    for (const { lat, lon, max_mm } of found) t.is(largest.get(`${lat} ${lon}`), max_mm);
-  },
-);
+  const largest = new Map<string, number>();
+  const manifest = await readNewest(root, DATE);
+  for (const { path } of manifest?.files.filter((file) => file.table === 'day-max') ?? []) {
+    const { buffer, byteOffset, length } = readFileSync(join(root, path));
+    const file = buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer;
+    for (const { lat, lon, max_mm, interpolated } of await parquetReadObjects({ file, compressors }))
+      if (!interpolated) largest.set(`${lat} ${lon}`, Math.max(largest.get(`${lat} ${lon}`) ?? 0, max_mm));
+  }
+  const sizes = [...largest.values()].sort((a, b) => b - a);
+  t.is(found.length, 10);
+  t.deepEqual(pluck(found, 'max_mm'), sizes.slice(0, 10));
+  for (const { lat, lon, max_mm } of found) t.is(largest.get(`${lat} ${lon}`), max_mm);
+});
 
 test('the settings of the guide for operators are those of the schema', (t) => {
   t.deepEqual(

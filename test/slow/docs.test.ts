@@ -121,77 +121,71 @@ function startFolder(t: ExecutionContext, archive: string) {
   return startWebServer(t, files, filesIn([['/node_modules/', `${PROJECT}node_modules/`]]));
 }
 
-serviceTest(
-  'the page of the guide draws the hail of a day from another origin, and a peak says its size',
-  { path: '/docs/tiles', has_key: false },
-  async (t, { page, complaints, service, key }) => {
-    const { url: archive } = await ask<{ url: string }>({ service, key }, '/tiles/daily');
-    const folder = await startFolder(t, archive);
-    await page.goto(folder.url);
-    await page.waitForSelector('canvas');
-    const whole = { x: 0, y: 0, width: 1280, height: 800 };
-    await until(async () => {
-      const colors = await colorsOf(page, whole);
-      return HAIL_COLORS.every((color) => colors.has(color));
-    });
-    const at = await page.evaluate(
-      async ([module, address]) => {
-        const { drawDay } = await import(module);
-        document.querySelector('#map')?.replaceChildren();
-        const map = await drawDay('map', address);
-        await map.once('idle');
-        const [{ geometry, properties }] = map.queryRenderedFeatures({ layers: ['peaks'] });
-        return { ...map.project(geometry.coordinates), mm: properties.peak_mm };
-      },
-      [`${folder.url}/map.js`, archive] as const,
-    );
-    await page.mouse.click(at.x, at.y);
-    t.regex(await said(page, '.maplibregl-popup-content'), /^[\d.]+ mm at 2026-05-0\dT/);
-    t.deepEqual(complaints, []);
-  },
-);
+const onTiles = { path: '/docs/tiles', has_key: false };
 
-serviceTest(
-  'the code of the guide reads from an archive what it holds, and where no radar looked',
-  { path: '/docs/tiles', has_key: false },
-  async (t, { page, complaints, service, key }) => {
-    const { frames } = await ask<{ frames: { url: string }[] }>({ service, key }, '/tiles/scan');
-    const archive = frames.at(-1)?.url ?? '';
-    const folder = await startFolder(t, archive);
-    await page.goto(folder.url);
-    const { described, ...covered } = await page.evaluate(
-      async ([module, address]) => {
-        const { describe, isCovered } = await import(module);
-        const described = await describe(address);
-        const { uncovered } = described;
-        const place = { lat: 35.2, lon: -97 };
-        const row = Math.floor((uncovered.north - place.lat) / uncovered.step_deg);
-        const column = Math.floor((place.lon - uncovered.west) / uncovered.step_deg);
-        const blind = (...run: number[]) => isCovered({ ...uncovered, runs: [run] }, place);
-        return {
-          described,
-          inside: isCovered(uncovered, place),
-          blind: blind(row, column, column + 1),
-          before_blind: blind(row, column + 1, column + 2),
-          above_blind: blind(row + 1, column, column + 1),
-          beyond: isCovered(uncovered, { lat: 60, lon: -97 }),
-          unknown: isCovered(null, place),
-        };
-      },
-      [`${folder.url}/metadata.js`, archive] as const,
-    );
-    t.is(described.source, 'simulated');
-    t.deepEqual(covered, {
-      inside: true,
-      blind: false,
-      before_blind: true,
-      above_blind: true,
-      beyond: false,
-      unknown: null,
-    });
-    t.deepEqual(complaints, []);
-  },
-);
+serviceTest('the guide draws a day of another origin', onTiles, async (t, { page, complaints, service, key }) => {
+  const { url: archive } = await ask<{ url: string }>({ service, key }, '/tiles/daily');
+  const folder = await startFolder(t, archive);
+  await page.goto(folder.url);
+  await page.waitForSelector('canvas');
+  const whole = { x: 0, y: 0, width: 1280, height: 800 };
+  await until(async () => {
+    const colors = await colorsOf(page, whole);
+    return HAIL_COLORS.every((color) => colors.has(color));
+  });
+  const at = await page.evaluate(
+    async ([module, address]) => {
+      const { drawDay } = await import(module);
+      document.querySelector('#map')?.replaceChildren();
+      const map = await drawDay('map', address);
+      await map.once('idle');
+      const [{ geometry, properties }] = map.queryRenderedFeatures({ layers: ['peaks'] });
+      return { ...map.project(geometry.coordinates), mm: properties.peak_mm };
+    },
+    [`${folder.url}/map.js`, archive] as const,
+  );
+  await page.mouse.click(at.x, at.y);
+  t.regex(await said(page, '.maplibregl-popup-content'), /^[\d.]+ mm at 2026-05-0\dT/);
+  t.deepEqual(complaints, []);
+});
+
+serviceTest('the code of the guide reads an archive', onTiles, async (t, { page, complaints, service, key }) => {
+  const { frames } = await ask<{ frames: { url: string }[] }>({ service, key }, '/tiles/scan');
+  const archive = frames.at(-1)?.url ?? '';
+  const folder = await startFolder(t, archive);
+  await page.goto(folder.url);
+  const { described, ...covered } = await page.evaluate(
+    async ([module, address]) => {
+      const { describe, isCovered } = await import(module);
+      const described = await describe(address);
+      const { uncovered } = described;
+      const place = { lat: 35.2, lon: -97 };
+      const row = Math.floor((uncovered.north - place.lat) / uncovered.step_deg);
+      const column = Math.floor((place.lon - uncovered.west) / uncovered.step_deg);
+      const blind = (...run: number[]) => isCovered({ ...uncovered, runs: [run] }, place);
+      return {
+        described,
+        inside: isCovered(uncovered, place),
+        blind: blind(row, column, column + 1),
+        before_blind: blind(row, column + 1, column + 2),
+        above_blind: blind(row + 1, column, column + 1),
+        beyond: isCovered(uncovered, { lat: 60, lon: -97 }),
+        unknown: isCovered(null, place),
+      };
+    },
+    [`${folder.url}/metadata.js`, archive] as const,
+  );
+  t.is(described.source, 'simulated');
+  t.deepEqual(covered, {
+    inside: true,
+    blind: false,
+    before_blind: true,
+    above_blind: true,
+    beyond: false,
+    unknown: null,
+  });
+  t.deepEqual(complaints, []);
+});
 /** A shell block of a guide with the sample answer printed below it. */
 interface GuideStep {
   readonly code: string;

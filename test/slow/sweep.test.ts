@@ -405,8 +405,8 @@ function fileOf({ manifest }: Published, kind: string): PublishedFile {
 }
 
 /** Changes the newest manifest of the date, and its head with it. */
-async function rewriteManifest({ root, manifest }: Published, change: (manifest: Manifest) => Manifest): Promise<void> {
-  const changed = change(manifest);
+async function rewriteManifest({ root, manifest }: Published, change: (manifest: Manifest) => Partial<Manifest>) {
+  const changed = { ...manifest, ...change(manifest) };
   await fs.writeFile(join(root, layout.manifest(DATE, manifest.commit)), JSON.stringify(changed));
   await fs.writeFile(join(root, HEAD), JSON.stringify(headOf(changed)));
 }
@@ -419,152 +419,129 @@ test('finds nothing wrong with what was just published, open or closed', async (
 });
 
 /** Changes what the manifest says of the file of a table or kind. */
-async function rewriteFile(world: Published, kind: string, changes: Partial<PublishedFile>): Promise<PublishedFile> {
+function rewriteFile(world: Published, kind: string, changes: Partial<PublishedFile>): Promise<void> {
   const wrong = fileOf(world, kind);
-  await rewriteManifest(world, (manifest) => ({
-    ...manifest,
-    files: manifest.files.map((file) => (file === wrong ? { ...file, ...changes } : file)),
+  return rewriteManifest(world, ({ files }) => ({
+    files: files.map((file) => (file === wrong ? { ...file, ...changes } : file)),
   }));
-  return wrong;
+}
+
+async function flipByte(path: string): Promise<void> {
+  const content = await fs.readFile(path);
+  content[content.length >> 1] = content[content.length >> 1] ^ 1;
+  await fs.writeFile(path, content);
 }
 
 const NOT_READABLE = `${HEAD}: is not a readable manifest of this version`;
 
-/** Each damages a root, and gives all the faults that verify finds then, or one among them. */
-const DAMAGES: readonly (readonly [what: string, damage: (world: Published) => Promise<readonly string[] | RegExp>])[] =
-  [
-    [
-      'a head that does not fit its manifest',
-      async ({ root, manifest }) => {
-        const head = headOf(manifest);
-        await fs.writeFile(join(root, HEAD), JSON.stringify({ ...head, scans: { ...head.scans, count: 7 } }));
-        return [`${HEAD}: is not the head of ${layout.manifest(DATE, manifest.commit)}`];
-      },
-    ],
-    [
-      'a head whose manifest is missing',
-      async ({ root, manifest }) => {
-        const numbered = layout.manifest(DATE, manifest.commit);
-        await fs.rm(join(root, numbered));
-        return new RegExp(`^${numbered}: is missing$`);
-      },
-    ],
-    [
-      'a missing file',
-      async (world) => {
-        const { path, bytes } = fileOf(world, 'detections');
-        await fs.rm(join(world.root, path));
-        return new RegExp(`^${path}: is missing, expected ${bytes} bytes$`);
-      },
-    ],
-    ...['cells', 'scan-tiles', 'daily-tiles', 'state'].map(
-      (kind) =>
-        [
-          `a flipped byte in a file of ${kind}`,
-          async (world: Published) => {
-            const { path, sha256 } = fileOf(world, kind);
-            const content = await fs.readFile(join(world.root, path));
-            content[content.length >> 1] = content[content.length >> 1] ^ 1;
-            await fs.writeFile(join(world.root, path), content);
-            return new RegExp(`^${path}: has sha256 .*expected ${sha256}$`);
-          },
-        ] as const,
-    ),
-    [
-      'a wrong number of rows in the manifest',
-      async (world) => {
-        const { rows } = fileOf(world, 'tracks');
-        const { path } = await rewriteFile(world, 'tracks', { rows: rows + 1 });
-        return [`${path}: has ${rows} rows, expected ${rows + 1}`];
-      },
-    ],
-    [
-      'a file whose times lie outside the range in the manifest',
-      async (world) => {
-        await rewriteFile(world, 'detections', { first_scan: world.manifest.scans[2]?.scan_id ?? null });
-        return /has times outside its range/;
-      },
-    ],
-    [
-      'a table file of another schema version',
-      async (world) => {
-        const { path, schema_version } = await rewriteFile(world, 'cells', { schema_version: 99 });
-        return [`${path}: has schema version ${schema_version}, expected 99`];
-      },
-    ],
-    [
-      'a manifest of another version, and still looks at the rest',
-      async ({ root, manifest }) => {
-        await fs.writeFile(join(root, HEAD), JSON.stringify({ ...headOf(manifest), manifest_version: 99 }));
-        return [NOT_READABLE];
-      },
-    ],
-    [
-      'a manifest that is cut off',
-      async ({ root }) => {
-        await fs.truncate(join(root, HEAD), 100);
-        return [NOT_READABLE];
-      },
-    ],
-    [
-      'frames that are not the scans of the manifest',
-      async (world) => {
-        await rewriteManifest(world, (manifest) => ({ ...manifest, scans: manifest.scans.slice(1) }));
-        const count = world.manifest.scans.length;
-        return [`${HEAD}: frames name ${count} scans, expected the ${count - 1} scans of the list`];
-      },
-    ],
-    [
-      'scans of the other provenance than their manifest is of',
-      async (world) => {
-        await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
-        return new RegExp(
-          `^${HEAD}: ${world.manifest.scans.length} frames are not of observed data, which the list is of$`,
-        );
-      },
-    ],
-    [
-      'table files that say they are of the other provenance',
-      async (world) => {
-        await rewriteManifest(world, (manifest) => ({ ...manifest, source: 'observed' }));
-        return new RegExp(`^${fileOf(world, 'cells').path}: says that its data are simulated, expected observed$`);
-      },
-    ],
-    [
-      'a current pointer that names a manifest that does not exist',
-      async ({ root, current }) => {
-        await fs.writeFile(join(root, 'current.json'), JSON.stringify({ ...current, open_dates: { [DATE]: 77 } }));
-        return [`manifests/${DATE}/000077.json: is missing`];
-      },
-    ],
-    [
-      'a live snapshot that is gone',
-      async ({ root, current }) => {
-        await fs.rm(join(root, current.live.cells));
-        return new RegExp(`^${current.live.cells}: `);
-      },
-    ],
-    [
-      'a live snapshot that is cut off',
-      async ({ root, current }) => {
-        await fs.truncate(join(root, current.live.tracks), 20);
-        return new RegExp(`^${current.live.tracks}: `);
-      },
-    ],
-    [
-      'a current pointer that is gone',
-      async ({ root }) => {
-        await fs.rm(join(root, 'current.json'));
-        return ['current.json: is missing'];
-      },
-    ],
-  ];
+const faultAt = (path: string, what = '') => new RegExp(`^${path}: ${what}`);
 
-for (const [what, damage] of DAMAGES)
+/** Each damages a root; verify finds all these faults then, or one among them. */
+const DAMAGES: readonly (readonly [
+  what: string,
+  damage: (world: Published) => Promise<unknown>,
+  expected: (world: Published) => readonly string[] | RegExp,
+])[] = [
+  [
+    'a head that does not fit its manifest',
+    ({ root, manifest }) => {
+      const head = headOf(manifest);
+      return fs.writeFile(join(root, HEAD), JSON.stringify({ ...head, scans: { ...head.scans, count: 7 } }));
+    },
+    ({ manifest }) => [`${HEAD}: is not the head of ${layout.manifest(DATE, manifest.commit)}`],
+  ],
+  [
+    'a head whose manifest is missing',
+    ({ root, manifest }) => fs.rm(join(root, layout.manifest(DATE, manifest.commit))),
+    ({ manifest }) => new RegExp(`^${layout.manifest(DATE, manifest.commit)}: is missing$`),
+  ],
+  [
+    'a missing file',
+    (world) => fs.rm(join(world.root, fileOf(world, 'detections').path)),
+    (world) =>
+      faultAt(fileOf(world, 'detections').path, `is missing, expected ${fileOf(world, 'detections').bytes} bytes$`),
+  ],
+  ...['cells', 'scan-tiles', 'daily-tiles', 'state'].map(
+    (kind) =>
+      [
+        `a flipped byte in a file of ${kind}`,
+        (world: Published) => flipByte(join(world.root, fileOf(world, kind).path)),
+        (world: Published) => faultAt(fileOf(world, kind).path, `has sha256 .*expected ${fileOf(world, kind).sha256}$`),
+      ] as const,
+  ),
+  [
+    'a wrong number of rows in the manifest',
+    (world) => rewriteFile(world, 'tracks', { rows: fileOf(world, 'tracks').rows + 1 }),
+    (world) => {
+      const { path, rows } = fileOf(world, 'tracks');
+      return [`${path}: has ${rows} rows, expected ${rows + 1}`];
+    },
+  ],
+  [
+    'a file whose times lie outside the range in the manifest',
+    (world) => rewriteFile(world, 'detections', { first_scan: world.manifest.scans[2]?.scan_id ?? null }),
+    () => /has times outside its range/,
+  ],
+  [
+    'a table file of another schema version',
+    (world) => rewriteFile(world, 'cells', { schema_version: 99 }),
+    (world) => [
+      `${fileOf(world, 'cells').path}: has schema version ${fileOf(world, 'cells').schema_version}, expected 99`,
+    ],
+  ],
+  [
+    'a manifest of another version, and still looks at the rest',
+    ({ root, manifest }) =>
+      fs.writeFile(join(root, HEAD), JSON.stringify({ ...headOf(manifest), manifest_version: 99 })),
+    () => [NOT_READABLE],
+  ],
+  ['a manifest that is cut off', ({ root }) => fs.truncate(join(root, HEAD), 100), () => [NOT_READABLE]],
+  [
+    'frames that are not the scans of the manifest',
+    (world) => rewriteManifest(world, ({ scans }) => ({ scans: scans.slice(1) })),
+    ({ manifest: { scans } }) => [
+      `${HEAD}: frames name ${scans.length} scans, expected the ${scans.length - 1} scans of the list`,
+    ],
+  ],
+  [
+    'scans of the other provenance than their manifest is of',
+    (world) => rewriteManifest(world, () => ({ source: 'observed' })),
+    ({ manifest: { scans } }) =>
+      faultAt(HEAD, `${scans.length} frames are not of observed data, which the list is of$`),
+  ],
+  [
+    'table files that say they are of the other provenance',
+    (world) => rewriteManifest(world, () => ({ source: 'observed' })),
+    (world) => faultAt(fileOf(world, 'cells').path, 'says that its data are simulated, expected observed$'),
+  ],
+  [
+    'a current pointer that names a manifest that does not exist',
+    ({ root, current }) =>
+      fs.writeFile(join(root, 'current.json'), JSON.stringify({ ...current, open_dates: { [DATE]: 77 } })),
+    () => [`manifests/${DATE}/000077.json: is missing`],
+  ],
+  [
+    'a live snapshot that is gone',
+    ({ root, current }) => fs.rm(join(root, current.live.cells)),
+    ({ current }) => faultAt(current.live.cells),
+  ],
+  [
+    'a live snapshot that is cut off',
+    ({ root, current }) => fs.truncate(join(root, current.live.tracks), 20),
+    ({ current }) => faultAt(current.live.tracks),
+  ],
+  [
+    'a current pointer that is gone',
+    ({ root }) => fs.rm(join(root, 'current.json')),
+    () => ['current.json: is missing'],
+  ],
+];
+
+for (const [what, damage, expectedIn] of DAMAGES)
   test(`finds ${what}`, async (t) => {
     const world = await published(t);
-    const expected = await damage(world);
-    const faults = await faultsOf(world.root);
+    await damage(world);
+    const [expected, faults] = [expectedIn(world), await faultsOf(world.root)];
     if (expected instanceof RegExp) t.regex(faults.join('\n'), new RegExp(expected, 'm'));
     else t.deepEqual(faults, [...expected]);
   });
@@ -583,10 +560,7 @@ test('finds scans whose uncovered blocks are not listed', async (t) => {
   const gulf = worldOver({ row0: 2750, col0: 3600, rows: 60, cols: 60 });
   const world = await published(t, await gulf.scansBetween('00:00', '00:09'));
   t.deepEqual(await faultsOf(world.root), []);
-  await rewriteManifest(world, (manifest) => ({
-    ...manifest,
-    files: manifest.files.filter(({ table }) => table !== 'uncovered'),
-  }));
+  await rewriteManifest(world, ({ files }) => ({ files: files.filter(({ table }) => table !== 'uncovered') }));
   const count = world.manifest.scans.length;
   t.deepEqual(await faultsOf(world.root), [
     `${HEAD}: ${count} scans are not uncovered in as many blocks as their frames say`,

@@ -78,6 +78,11 @@ async function switchThrough(t: ExecutionContext, visit: Visit, id: string, pric
 }
 
 const SCAN_OF_TWO = { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}` };
+const onDay = { root: reportedRoot, path: `/viewer#view=day&date=${SECOND_DATE}` };
+const onRecent = { root: reportedRoot, path: '/viewer#view=recent&layers=hail,warnings,reports' };
+const WITH_LAYERS = { root: reportedRoot, path: `${SCAN_OF_TWO.path}&layers=hail,warnings,outlooks` };
+const ON_PLACE = { path: `${SCAN_OF_TWO.path}&layers=hail,storms,warnings,outlooks&map=8/35.2000/-97.3000` };
+const WITHOUT_FEEDS = { ...onDay, root: async () => preparedRoot(await midnight()) };
 
 serviceTest('storms, warnings and outlooks are drawn when on, and read only once', SCAN_OF_TWO, async (t, visit) => {
   const { page, complaints } = visit;
@@ -125,61 +130,53 @@ serviceTest('own locations, areas and alerts are drawn when on, and read only on
   t.deepEqual(complaints, []);
 });
 
-serviceTest(
-  'ground reports are read only when the button that names their price is pressed, and are those of the date and the scan',
-  { root: reportedRoot, path: `/viewer#view=day&date=${SECOND_DATE}` },
-  async (t, visit) => {
-    const { page, complaints } = visit;
-    await page.click('#layers-fold');
-    await settled(page);
-    const before = await creditsUsed(visit);
-    await press(page, 'reports');
-    t.is(await creditsUsed(visit), before);
-    const button = page.locator('.layer:has(#layer-reports) .layer-read');
-    t.is(await button.textContent(), 'Read for what is shown · 40 credits');
-    await button.click();
-    await settled(page);
-    t.is((await creditsUsed(visit)) - before, 40);
-    t.is(await noteOf(page, 'reports'), '1 report.');
-    t.true(has(await colorsOf(page, MIDDLE), MARKS.reports));
+serviceTest('ground reports are read only at the button that names their price', onDay, async (t, visit) => {
+  const { page, complaints } = visit;
+  await page.click('#layers-fold');
+  await settled(page);
+  const before = await creditsUsed(visit);
+  await press(page, 'reports');
+  t.is(await creditsUsed(visit), before);
+  const button = page.locator('.layer:has(#layer-reports) .layer-read');
+  t.is(await button.textContent(), 'Read for what is shown · 40 credits');
+  await button.click();
+  await settled(page);
+  t.is((await creditsUsed(visit)) - before, 40);
+  t.is(await noteOf(page, 'reports'), '1 report.');
+  t.true(has(await colorsOf(page, MIDDLE), MARKS.reports));
 
-    await page.click('#view-scan');
-    await settled(page);
-    t.is(await noteOf(page, 'reports'), '1 within 15 minutes of this scan, 1 report on the date.');
-    await page.keyboard.press('[');
-    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-    await settled(page);
-    t.is(await noteOf(page, 'reports'), 'What was read is of another date or place.');
-    t.false(has(await colorsOf(page, MIDDLE), MARKS.reports));
-    t.is((await creditsUsed(visit)) - before - 5, 40, 'another date is not read by itself');
-    t.deepEqual(complaints, []);
-  },
-);
+  await page.click('#view-scan');
+  await settled(page);
+  t.is(await noteOf(page, 'reports'), '1 within 15 minutes of this scan, 1 report on the date.');
+  await page.keyboard.press('[');
+  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+  await settled(page);
+  t.is(await noteOf(page, 'reports'), 'What was read is of another date or place.');
+  t.false(has(await colorsOf(page, MIDDLE), MARKS.reports));
+  t.is((await creditsUsed(visit)) - before - 5, 40, 'another date is not read by itself');
+  t.deepEqual(complaints, []);
+});
 
-serviceTest(
-  'the last 24 hours have the ground reports of both their dates, for the price of one reading',
-  { root: reportedRoot, path: '/viewer#view=recent&layers=hail,warnings,reports' },
-  async (t, visit) => {
-    const { page, complaints } = visit;
-    await page.click('#layers-fold');
-    await settled(page);
-    t.regex(await noteOf(page, 'warnings'), /in the last 24 hours, within 200 km/);
-    const before = await creditsUsed(visit);
-    await page.locator('.layer:has(#layer-reports) .layer-read').click();
-    await settled(page);
-    t.is(await noteOf(page, 'reports'), '2 reports.');
-    t.is((await creditsUsed(visit)) - before, 40);
-    await page.click('#view-day');
-    await settled(page);
-    t.is(await noteOf(page, 'reports'), '1 report.', 'those of the date, without another reading');
-    t.is((await creditsUsed(visit)) - before, 40);
-    t.deepEqual(complaints, []);
-  },
-);
+serviceTest('the last 24 hours have the reports of both dates, for one reading', onRecent, async (t, visit) => {
+  const { page, complaints } = visit;
+  await page.click('#layers-fold');
+  await settled(page);
+  t.regex(await noteOf(page, 'warnings'), /in the last 24 hours, within 200 km/);
+  const before = await creditsUsed(visit);
+  await page.locator('.layer:has(#layer-reports) .layer-read').click();
+  await settled(page);
+  t.is(await noteOf(page, 'reports'), '2 reports.');
+  t.is((await creditsUsed(visit)) - before, 40);
+  await page.click('#view-day');
+  await settled(page);
+  t.is(await noteOf(page, 'reports'), '1 report.', 'those of the date, without another reading');
+  t.is((await creditsUsed(visit)) - before, 40);
+  t.deepEqual(complaints, []);
+});
 
 serviceTest(
-  'warnings are those of the time shown, and what the service has for now alone is greyed with its reason',
-  { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}&layers=hail,warnings,outlooks` },
+  'warnings are those of the time shown; what is for now is grey',
+  WITH_LAYERS,
   async (t, { page, complaints }) => {
     await settled(page);
     await page.click('#layers-fold');
@@ -204,25 +201,21 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'a click says what is known of the warning, the watch, the outlook and the storm at a place',
-  { path: `/viewer#view=scan&date=${SECOND_DATE}&layers=hail,storms,warnings,outlooks&map=8/35.2000/-97.3000` },
-  async (t, { page, complaints }) => {
-    await settled(page);
-    await page.mouse.click(640, 400);
-    await page.waitForSelector('.facts');
-    const titles = await page.locator('.facts-title').allTextContents();
-    t.true(titles.includes('Severe Thunderstorm Warning'), titles.join());
-    t.true(titles.includes('Severe Thunderstorm Watch 159'), titles.join());
-    t.true(titles.includes('Outlook: Slight Risk'), titles.join());
-    t.regex(await said(page, '.facts >> nth=0'), /2 May 2026 00:00 UTC to 00:45 UTC/);
-    t.deepEqual(complaints, []);
-  },
-);
+serviceTest('a click tells the warning, the watch and the outlook', ON_PLACE, async (t, { page, complaints }) => {
+  await settled(page);
+  await page.mouse.click(640, 400);
+  await page.waitForSelector('.facts');
+  const titles = await page.locator('.facts-title').allTextContents();
+  t.true(titles.includes('Severe Thunderstorm Warning'), titles.join());
+  t.true(titles.includes('Severe Thunderstorm Watch 159'), titles.join());
+  t.true(titles.includes('Outlook: Slight Risk'), titles.join());
+  t.regex(await said(page, '.facts >> nth=0'), /2 May 2026 00:00 UTC to 00:45 UTC/);
+  t.deepEqual(complaints, []);
+});
 
 serviceTest(
-  'a service that collected nothing says so at its layers, and a storm has a motion in a single scan only',
-  { root: async () => preparedRoot(await midnight()), path: `/viewer#view=day&date=${SECOND_DATE}` },
+  'a service that collected nothing says so at its layers',
+  WITHOUT_FEEDS,
   async (t, { page, complaints }) => {
     await page.click('#layers-fold');
     await settled(page);
@@ -237,40 +230,36 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'the card is used by keyboard alone, and folds are remembered',
-  { is_shared: true },
-  async (t, { page }) => {
-    await page.focus('#layers-fold');
-    await page.keyboard.press('Enter');
-    t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
-    await settled(page);
-    const reached: string[] = [];
-    for (let i = 0; i < 6; i++) {
-      await page.keyboard.press('Tab');
-      reached.push(await page.evaluate(() => document.activeElement?.id ?? ''));
-      if (reached.at(-1) === 'layer-locations') break;
-    }
-    t.deepEqual(reached, ['layer-hail', 'layer-warnings', 'layer-outlooks', 'layer-reports', 'layer-locations']);
-    await page.keyboard.press(' ');
-    await settled(page);
-    t.is(await noteOf(page, 'locations'), 'Your portfolio has no locations.');
-    await page.focus('#legend-fold');
-    await page.keyboard.press('Enter');
-    await page.focus('#panel-fold');
-    await page.keyboard.press('Enter');
-    t.false(await page.locator('#view-day').isVisible());
-    t.false(await page.locator('#legend .name').first().isVisible());
-    await page.reload();
-    await ready(page);
-    t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
-    t.is(await page.locator('#legend-fold').getAttribute('aria-expanded'), 'false');
-    t.is(await page.locator('#panel-fold').getAttribute('aria-expanded'), 'false');
-    await page.focus('#panel-fold');
-    await page.keyboard.press('Enter');
-    t.true(await page.locator('#view-day').isVisible());
-  },
-);
+serviceTest('the card is used by keyboard alone, and folds are kept', { is_shared: true }, async (t, { page }) => {
+  await page.focus('#layers-fold');
+  await page.keyboard.press('Enter');
+  t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
+  await settled(page);
+  const reached: string[] = [];
+  for (let i = 0; i < 6; i++) {
+    await page.keyboard.press('Tab');
+    reached.push(await page.evaluate(() => document.activeElement?.id ?? ''));
+    if (reached.at(-1) === 'layer-locations') break;
+  }
+  t.deepEqual(reached, ['layer-hail', 'layer-warnings', 'layer-outlooks', 'layer-reports', 'layer-locations']);
+  await page.keyboard.press(' ');
+  await settled(page);
+  t.is(await noteOf(page, 'locations'), 'Your portfolio has no locations.');
+  await page.focus('#legend-fold');
+  await page.keyboard.press('Enter');
+  await page.focus('#panel-fold');
+  await page.keyboard.press('Enter');
+  t.false(await page.locator('#view-day').isVisible());
+  t.false(await page.locator('#legend .name').first().isVisible());
+  await page.reload();
+  await ready(page);
+  t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
+  t.is(await page.locator('#legend-fold').getAttribute('aria-expanded'), 'false');
+  t.is(await page.locator('#panel-fold').getAttribute('aria-expanded'), 'false');
+  await page.focus('#panel-fold');
+  await page.keyboard.press('Enter');
+  t.true(await page.locator('#view-day').isVisible());
+});
 
 for (const [held, screen] of [
   ['upright', PHONE],

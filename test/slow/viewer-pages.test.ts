@@ -90,29 +90,26 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'on paper there are the map as it is shown, its summary, the scale of sizes, the time and the caution, and nothing to press',
-  { is_shared: true, path: '/viewer#view=scan&date=2026-05-02' },
-  async (t, { page, complaints }) => {
-    await drawn(page);
-    const seen = await page.evaluate(async () => {
-      dispatchEvent(new Event('beforeprint'));
-      const image = document.querySelector('#printed') as HTMLImageElement;
-      await image.decode();
-      const pen = new OffscreenCanvas(image.width, image.height).getContext('2d') as OffscreenCanvasRenderingContext2D;
-      pen.drawImage(image, 0, 0);
-      const { data } = pen.getImageData(0, 0, image.width, image.height);
-      return { width: image.width, nickel: data.some((_, i) => i % 4 === 0 && data[i] === 244 && data[i + 1] === 191) };
-    });
-    t.deepEqual(seen, { width: 1280, nickel: true });
-    await page.emulateMedia({ media: 'print' });
-    for (const id of ['printed', 'simulated', 'summary', 'legend-steps', 'clock', 'caution'])
-      t.true(await page.locator(`#${id}`).isVisible(), id);
-    for (const part of ['#map', '#find', '#layers', '#timeline', 'button:visible', 'input:visible'])
-      t.false(await page.locator(part).first().isVisible(), part);
-    t.deepEqual(complaints, []);
-  },
-);
+const onScans = { is_shared: true, path: '/viewer#view=scan&date=2026-05-02' };
+serviceTest('on paper are map, summary, sizes, time and caution alone', onScans, async (t, { page, complaints }) => {
+  await drawn(page);
+  const seen = await page.evaluate(async () => {
+    dispatchEvent(new Event('beforeprint'));
+    const image = document.querySelector('#printed') as HTMLImageElement;
+    await image.decode();
+    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d') as OffscreenCanvasRenderingContext2D;
+    pen.drawImage(image, 0, 0);
+    const { data } = pen.getImageData(0, 0, image.width, image.height);
+    return { width: image.width, nickel: data.some((_, i) => i % 4 === 0 && data[i] === 244 && data[i + 1] === 191) };
+  });
+  t.deepEqual(seen, { width: 1280, nickel: true });
+  await page.emulateMedia({ media: 'print' });
+  for (const id of ['printed', 'simulated', 'summary', 'legend-steps', 'clock', 'caution'])
+    t.true(await page.locator(`#${id}`).isVisible(), id);
+  for (const part of ['#map', '#find', '#layers', '#timeline', 'button:visible', 'input:visible'])
+    t.false(await page.locator(part).first().isVisible(), part);
+  t.deepEqual(complaints, []);
+});
 
 const MAP = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
 let receiver: Receiver;

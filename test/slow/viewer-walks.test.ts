@@ -10,55 +10,50 @@ import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
 const SCAN = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
 let receiver: Receiver;
 
-serviceTest(
-  'an adjuster finds a ZIP, sees what fell, opens the history, verifies the date and downloads the report',
-  { path: '/viewer#view=day&date=2026-05-01', acceptDownloads: true },
-  async (t, { page, complaints }) => {
-    await page.clock.setFixedTime(WHOLE_NOW_MS);
-    await drawn(page);
-    await page.locator('#find-text').fill('74010');
-    await page.locator('#find-list [role=option]').click();
-    await page.waitForFunction(() => location.hash.includes('pin=35.82100,-96.37600'));
-    t.is(await said(page, '#pin-name'), '74010 · Bristow, OK');
-    await page.waitForFunction(() => document.querySelector('#pin-free')?.textContent?.includes('Nearest storm: '));
+const DOWNLOADING = { path: '/viewer#view=day&date=2026-05-01', acceptDownloads: true };
 
-    t.is(await said(page, '#ask-fell'), 'What fell here · 20 to 50 credits');
-    await page.locator('#ask-fell').click();
-    await page.locator('#fell-answer .headline').waitFor();
-    const fell = await said(page, '#fell-answer');
-    t.regex(fell, /Within 3 miles1\.\d in \(\d\d mm\), [\d.]+ mi away, 23:\d\d–23:\d\d UTC/);
-    t.regex(fell, /Radar quality(good|fair|excellent|limited) \(/);
-    t.regex(fell, /hail at other times is not known/);
+serviceTest('an adjuster finds a ZIP, verifies a date, gets a report', DOWNLOADING, async (t, { page, complaints }) => {
+  await page.clock.setFixedTime(WHOLE_NOW_MS);
+  await drawn(page);
+  await page.locator('#find-text').fill('74010');
+  await page.locator('#find-list [role=option]').click();
+  await page.waitForFunction(() => location.hash.includes('pin=35.82100,-96.37600'));
+  t.is(await said(page, '#pin-name'), '74010 · Bristow, OK');
+  await page.waitForFunction(() => document.querySelector('#pin-free')?.textContent?.includes('Nearest storm: '));
 
-    await page.locator('#tab-history').click();
-    t.is(await said(page, '#ask-history'), 'Show 365 days · 60 credits');
-    await page.locator('#history-radius').selectOption('10');
-    await page.locator('#ask-history').click();
-    await page.locator('#history-answer svg .dot').first().waitFor();
-    t.regex(await said(page, '#history-answer'), /2 days with hail of 10 mm or more within 10 miles/);
-    t.is(await page.locator('#history-answer .dot').count(), 2);
-    t.is(await page.locator('#history-answer .day').count(), 2);
+  t.is(await said(page, '#ask-fell'), 'What fell here · 20 to 50 credits');
+  await page.locator('#ask-fell').click();
+  await page.locator('#fell-answer .headline').waitFor();
+  const fell = await said(page, '#fell-answer');
+  t.regex(fell, /Within 3 miles1\.\d in \(\d\d mm\), [\d.]+ mi away, 23:\d\d–23:\d\d UTC/);
+  t.regex(fell, /Radar quality(good|fair|excellent|limited) \(/);
+  t.regex(fell, /hail at other times is not known/);
 
-    await page.locator('#tab-verify').click();
-    t.is(await page.locator('#pin-date').inputValue(), '2026-05-01');
-    t.is(await said(page, '#ask-verify'), 'Verify · 50 credits');
-    await page.locator('#ask-verify').click();
-    await page.locator('#verify-answer .headline').waitFor();
-    t.regex(
-      await said(page, '#verify-answer'),
-      /^(Hit|Marginal): .*1 May 2026(hit|marginal) · largest within 5 miles /,
-    );
+  await page.locator('#tab-history').click();
+  t.is(await said(page, '#ask-history'), 'Show 365 days · 60 credits');
+  await page.locator('#history-radius').selectOption('10');
+  await page.locator('#ask-history').click();
+  await page.locator('#history-answer svg .dot').first().waitFor();
+  t.regex(await said(page, '#history-answer'), /2 days with hail of 10 mm or more within 10 miles/);
+  t.is(await page.locator('#history-answer .dot').count(), 2);
+  t.is(await page.locator('#history-answer .day').count(), 2);
 
-    t.is(await said(page, '#ask-report'), 'PDF report · 100 credits');
-    await page.locator('#pin-reference').fill('2026-004711');
-    await page.locator('#ask-report').click();
-    const link = page.locator('#verify-answer a');
-    await link.waitFor();
-    const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
-    t.is((await readFile(await download.path())).subarray(0, 5).toString(), '%PDF-');
-    t.deepEqual(complaints, []);
-  },
-);
+  await page.locator('#tab-verify').click();
+  t.is(await page.locator('#pin-date').inputValue(), '2026-05-01');
+  t.is(await said(page, '#ask-verify'), 'Verify · 50 credits');
+  await page.locator('#ask-verify').click();
+  await page.locator('#verify-answer .headline').waitFor();
+  t.regex(await said(page, '#verify-answer'), /^(Hit|Marginal): .*1 May 2026(hit|marginal) · largest within 5 miles /);
+
+  t.is(await said(page, '#ask-report'), 'PDF report · 100 credits');
+  await page.locator('#pin-reference').fill('2026-004711');
+  await page.locator('#ask-report').click();
+  const link = page.locator('#verify-answer a');
+  await link.waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  t.is((await readFile(await download.path())).subarray(0, 5).toString(), '%PDF-');
+  t.deepEqual(complaints, []);
+});
 
 serviceTest(
   'a solar operator draws the area of a plant, has its events sent to a webhook',

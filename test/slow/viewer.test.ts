@@ -20,6 +20,10 @@ const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'] as const;
 const SCAN = `/viewer#view=scan&date=${SECOND_DATE}`;
 const onPlainRoot = { is_shared: true, root: async () => preparedRoot(await midnight()) };
 const onScans = { ...onPlainRoot, path: SCAN };
+const onDay = { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}` };
+const farAway = { ...onPlainRoot, path: `${onDay.path}&map=9/46.0000/-120.0000` };
+const onUnknownScan = `/viewer#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z`;
+const withoutKey = { ...onPlainRoot, has_key: false, path: onUnknownScan };
 const withReflectivity = {
   is_shared: true,
   root: async () => preparedRoot(await midnight(), { reflectivity_keep_hours: 1000 }),
@@ -61,40 +65,36 @@ const NICKEL = '244,191,69';
 /** The radar coverage of the newest scan, above the legend of sizes. */
 const COVERED = { x: 535, y: 80, width: 510, height: 450 };
 
-serviceTest(
-  'the last 24 hours open as a whole: hail, legend, caution, time and origin of the data',
-  onPlainRoot,
-  async (t, { page, complaints, requests }) => {
-    await page.waitForTimeout(400);
-    t.is(await page.locator('#date').inputValue(), SECOND_DATE);
-    t.is(await page.locator('#view-recent').getAttribute('aria-pressed'), 'true');
-    t.is(await said(page, '#caution strong'), 'Radar estimate, not a ground measurement');
-    t.regex(await said(page, '#data-time'), /^Data until 2 May 2026 00:1\d UTC$/);
-    t.regex(await said(page, '#simulated'), /simulated · not real weather/i);
-    t.regex(await page.title(), /simulated/);
-    t.deepEqual(await page.locator('#legend .swatch').allTextContents(), [
-      '0.2 in',
-      '0.4 in',
-      '0.75 in',
-      '1.00 in',
-      '1.50 in',
-      '2.50 in',
-      '2.75 in',
-      '4.00 in',
-    ]);
-    t.regex(await said(page, '#summary'), /^Largest \d\.\d in \(\d+ mm\) at 00:\d\d UTC, \d+ scans in 24 hours\.$/);
-    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-    t.deepEqual(complaints, []);
-    t.deepEqual(
-      listed(requests),
-      [SECOND_DATE, FIRST_DATE].flatMap((date) => [
-        `GET /v1/tiles/scan${date === FIRST_DATE ? `?date=${date}` : ''}`,
-        `GET /v1/tiles/daily?date=${date}`,
-      ]),
-    );
-    t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
-  },
-);
+serviceTest('the last 24 hours open as a whole, explained', onPlainRoot, async (t, { page, complaints, requests }) => {
+  await page.waitForTimeout(400);
+  t.is(await page.locator('#date').inputValue(), SECOND_DATE);
+  t.is(await page.locator('#view-recent').getAttribute('aria-pressed'), 'true');
+  t.is(await said(page, '#caution strong'), 'Radar estimate, not a ground measurement');
+  t.regex(await said(page, '#data-time'), /^Data until 2 May 2026 00:1\d UTC$/);
+  t.regex(await said(page, '#simulated'), /simulated · not real weather/i);
+  t.regex(await page.title(), /simulated/);
+  t.deepEqual(await page.locator('#legend .swatch').allTextContents(), [
+    '0.2 in',
+    '0.4 in',
+    '0.75 in',
+    '1.00 in',
+    '1.50 in',
+    '2.50 in',
+    '2.75 in',
+    '4.00 in',
+  ]);
+  t.regex(await said(page, '#summary'), /^Largest \d\.\d in \(\d+ mm\) at 00:\d\d UTC, \d+ scans in 24 hours\.$/);
+  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+  t.deepEqual(complaints, []);
+  t.deepEqual(
+    listed(requests),
+    [SECOND_DATE, FIRST_DATE].flatMap((date) => [
+      `GET /v1/tiles/scan${date === FIRST_DATE ? `?date=${date}` : ''}`,
+      `GET /v1/tiles/daily?date=${date}`,
+    ]),
+  );
+  t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
+});
 
 const OBSERVED = { root: async (t: ExecutionContext) => preparedRoot(await asObserved(t, await midnight())) };
 serviceTest('observed data carry no badge and name their source', OBSERVED, async (t, { page }) => {
@@ -203,21 +203,17 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'another date brings its hail into view, and all hail is shown, storms and what no storm holds',
-  { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}&map=9/46.0000/-120.0000` },
-  async (t, { page }) => {
-    t.regex(page.url(), /map=9\.00\/46\.0000\/-120\.0000$/, 'an address shows the place it names');
-    await page.keyboard.press('[');
-    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-    await drawn(page);
-    await page.waitForFunction(() => !location.hash.includes('map=9.00/46.0000'));
-    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-    await page.click('#fit');
-    await page.waitForTimeout(1500);
-    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-  },
-);
+serviceTest('another date brings all its hail into view', farAway, async (t, { page }) => {
+  t.regex(page.url(), /map=9\.00\/46\.0000\/-120\.0000$/, 'an address shows the place it names');
+  await page.keyboard.press('[');
+  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+  await drawn(page);
+  await page.waitForFunction(() => !location.hash.includes('map=9.00/46.0000'));
+  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+  await page.click('#fit');
+  await page.waitForTimeout(1500);
+  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+});
 
 const REFLECTIVITY_NOTE = '#reflectivity-note';
 /** Colours of 30, 35 and 40 dBZ: some of them lie around any hail. */
@@ -292,52 +288,44 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'a key is asked for once, kept in the browser, never part of an address, and the scan of a link is shown once it is given',
-  { ...onPlainRoot, has_key: false, path: `/viewer#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z` },
-  async (t, visit) => {
-    const { page, requests, service, key } = visit;
-    const wanted = (await framesOf(visit, FIRST_DATE))[1]?.scan_id as string;
-    await page.goto('about:blank');
-    await page.goto(`${service.url}/viewer#view=scan&date=${FIRST_DATE}&frame=${wanted}&map=7.50/35.2000/-97.5000`);
-    await ready(page);
-    t.true(await page.locator('#key-dialog').isVisible());
-    t.deepEqual(listed(requests), []);
-    t.true(page.url().includes(`frame=${wanted}`), 'the address keeps it while the key is asked for');
-    await page.fill('#key', 'hs_live_wrong');
-    await page.keyboard.press('Enter');
-    await page.waitForFunction(() => document.getElementById('key-trouble')?.textContent?.includes('not accepted'));
-    await page.fill('#key', key);
-    await page.keyboard.press('Enter');
-    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).max) > 0);
-    await drawn(page);
-    t.true(page.url().includes(`frame=${wanted}`));
-    await page.reload();
-    await ready(page);
-    t.false(await page.locator('#key-dialog').isVisible());
-    t.false(requests.some((line) => line.includes('hs_live')));
-    t.false(page.url().includes('hs_live'));
-  },
-);
+serviceTest('a key is asked for once, is in no address, and a link waits for it', withoutKey, async (t, visit) => {
+  const { page, requests, service, key } = visit;
+  const wanted = (await framesOf(visit, FIRST_DATE))[1]?.scan_id as string;
+  await page.goto('about:blank');
+  await page.goto(`${service.url}/viewer#view=scan&date=${FIRST_DATE}&frame=${wanted}&map=7.50/35.2000/-97.5000`);
+  await ready(page);
+  t.true(await page.locator('#key-dialog').isVisible());
+  t.deepEqual(listed(requests), []);
+  t.true(page.url().includes(`frame=${wanted}`), 'the address keeps it while the key is asked for');
+  await page.fill('#key', 'hs_live_wrong');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.getElementById('key-trouble')?.textContent?.includes('not accepted'));
+  await page.fill('#key', key);
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).max) > 0);
+  await drawn(page);
+  t.true(page.url().includes(`frame=${wanted}`));
+  await page.reload();
+  await ready(page);
+  t.false(await page.locator('#key-dialog').isVisible());
+  t.false(requests.some((line) => line.includes('hs_live')));
+  t.false(page.url().includes('hs_live'));
+});
 
-serviceTest(
-  'a refusal is told in words, takes the hail away, and can be tried again',
-  { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}` },
-  async (t, visit) => {
-    const { page } = visit;
-    await refuse(visit, 'rate_limited', { 'Retry-After': '23' });
-    await page.keyboard.press('[');
-    await page.waitForSelector('#trouble:not([hidden])');
-    await page.waitForTimeout(400);
-    t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
-    t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
-    await page.unroute(LISTS);
-    await page.click('#trouble-action');
-    await drawn(page);
-    t.false(await page.locator('#trouble').isVisible());
-    t.regex(await said(page, '#data-time'), /1 May 2026/);
-  },
-);
+serviceTest('a refusal is told in words, takes the hail away, and can be tried again', onDay, async (t, visit) => {
+  const { page } = visit;
+  await refuse(visit, 'rate_limited', { 'Retry-After': '23' });
+  await page.keyboard.press('[');
+  await page.waitForSelector('#trouble:not([hidden])');
+  await page.waitForTimeout(400);
+  t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
+  t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
+  await page.unroute(LISTS);
+  await page.click('#trouble-action');
+  await drawn(page);
+  t.false(await page.locator('#trouble').isVisible());
+  t.regex(await said(page, '#data-time'), /1 May 2026/);
+});
 
 serviceTest('a key without the scope is told so, and another can be entered', { ...onPlainRoot }, async (t, visit) => {
   const { page, key } = visit;
