@@ -77,6 +77,10 @@ function spcRow(hhmm: string, size: number, lat = '35.20', remark = 'HAIL. (OUN)
   return `${hhmm},${size},2 N NORMAN,CLEVELAND,OK,${lat},-97.40,${remark}`;
 }
 
+function alert(id: string) {
+  return alertFeature({ properties: { id, sent: '2026-05-01T22:00:00Z', ends: '2026-05-01T23:30:00Z' } });
+}
+
 const ingestFiles = (root: Root, ...files: FeedFile[]) =>
   ingestFeedFiles(root, WEB_FEEDS, files, { now_ms: NOW, provenance: 'observed' });
 
@@ -91,10 +95,8 @@ async function rowsOf<Row = Record<string, unknown>>(root: Root, name: Collectio
 
 test('reports of a list are published by the storm date and month of their time, not of their file', async (t) => {
   const root = await opened(t);
-  const { files, changed } = await ingestFiles(
-    root,
-    file('260430_rpts_hail.csv', `${HEADER}\n${spcRow('2310', 175)}\n${spcRow('0105', 100)}\n`),
-  );
+  const list = file('260430_rpts_hail.csv', `${HEADER}\n${spcRow('2310', 175)}\n${spcRow('0105', 100)}\n`);
+  const { files, changed } = await ingestFiles(root, list);
   t.deepEqual(changed, ['reports']);
   t.is(files[0]?.items, 2);
   const rows = await rowsOf<{ storm_date: string; size_mm: number }>(root, 'reports');
@@ -114,10 +116,8 @@ test('the same file again changes nothing', async (t) => {
 
 test('a report that a later version of its list withdraws is gone', async (t) => {
   const root = await opened(t);
-  await ingestFiles(
-    root,
-    file('today_filtered_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n${spcRow('2030', 100)}\n`),
-  );
+  const running = `${HEADER}\n${spcRow('2010', 175)}\n${spcRow('2030', 100)}\n`;
+  await ingestFiles(root, file('today_filtered_hail.csv', running));
   await ingestFiles(root, file('260501_rpts_filtered_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`, NOW + 60_000));
   t.is((await rowsOf(root, 'reports')).length, 1);
   await ingestFiles(root, file('260501_rpts_filtered_hail.csv', `${HEADER}\n`, NOW + 60_000));
@@ -130,16 +130,11 @@ test('an older version of a list that comes late withdraws nothing and brings no
     file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2030', 100)}\n${spcRow('2040', 150)}\n`, NOW - 60_000),
     file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n${spcRow('2050', 125)}\n`, NOW),
   ];
-  for (const order of [
-    [0, 1, 2],
-    [2, 1, 0],
-    [1, 2, 0],
-    [2, 0, 1],
-  ]) {
+  for (const order of ['012', '210', '120', '201']) {
     const root = await opened(t);
-    for (const index of order) await ingestFiles(root, versions[index]!);
+    for (const index of order) await ingestFiles(root, versions[Number(index)]!);
     const rows = await rowsOf<{ size_mm: number }>(root, 'reports');
-    t.deepEqual(pluck(rows, 'size_mm'), [44.45, 31.75], String(order));
+    t.deepEqual(pluck(rows, 'size_mm'), [44.45, 31.75], order);
   }
 });
 
@@ -177,21 +172,15 @@ test('the time of a rejected hail report does not count as collected; without a 
     const manifest = await readNewest(root.path, layout.collectionPartition('reports'));
     const paths = tablePaths(root.path, manifest!, collectedReports.name);
     const rows = await readRows<CollectedReports>(root.engine, collectedReports, paths);
-    return rows.map((row) => [row.collected_from, row.collected_until].map((ms) => timestamp(ms).slice(11, 16)));
+    const clock = (ms: number) => timestamp(ms).slice(11, 16);
+    return rows.map((row) => `${clock(row.collected_from)}-${clock(row.collected_until)}`);
   };
-  t.deepEqual(await poll(lsrs('Inch')), [['00:00', '23:00']]);
-  t.deepEqual(await poll(lsrs('Inch', 'cm')), [
-    ['00:00', '21:10'],
-    ['21:20', '23:00'],
-  ]);
-  t.deepEqual(await poll(lsrs('cm')), [
-    ['00:00', '20:10'],
-    ['20:20', '21:10'],
-    ['21:20', '23:00'],
-  ]);
-  t.deepEqual(await poll(lsrs('in', 'in')), [['00:00', '23:00']]);
+  t.deepEqual(await poll(lsrs('Inch')), ['00:00-23:00']);
+  t.deepEqual(await poll(lsrs('Inch', 'cm')), ['00:00-21:10', '21:20-23:00']);
+  t.deepEqual(await poll(lsrs('cm')), ['00:00-20:10', '20:20-21:10', '21:20-23:00']);
+  t.deepEqual(await poll(lsrs('in', 'in')), ['00:00-23:00']);
   t.deepEqual(await poll(lsrs('in', 'timeless')), []);
-  t.deepEqual(await poll(lsrs('in')), [['00:00', '23:00']]);
+  t.deepEqual(await poll(lsrs('in')), ['00:00-23:00']);
   t.deepEqual(await poll(lsrs('timeless')), [], 'in a file that is rejected as a whole too');
 });
 
@@ -235,10 +224,8 @@ test('rejected files are bounded: the newest stay', async (t) => {
 test('a list none of whose rows can be used withdraws nothing', async (t) => {
   const root = await opened(t);
   await ingestFiles(root, file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`));
-  const { files } = await ingestFiles(
-    root,
-    file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 0)}\n`, NOW + 120_000),
-  );
+  const unusable = file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 0)}\n`, NOW + 120_000);
+  const { files } = await ingestFiles(root, unusable);
   t.regex(files[0]?.refused ?? '', /none of its 1 items can be used, expected some: line 2: size is '0'/);
   t.is((await rowsOf(root, 'reports')).length, 1);
 });
@@ -252,8 +239,6 @@ test('a file of no known kind is named, not ingested', async (t) => {
 
 test('alerts of several polls add up, each message once', async (t) => {
   const root = await opened(t);
-  const alert = (id: string) =>
-    alertFeature({ properties: { id, sent: '2026-05-01T22:00:00Z', ends: '2026-05-01T23:30:00Z' } });
   await ingestFiles(root, file('alerts.json', alertFile(alert('urn:a'), alert('urn:b'))));
   await ingestFiles(root, file('alerts.json', alertFile(alert('urn:b'), alert('urn:c')), NOW + 120_000));
   const rows = await rowsOf<{ warning_id: string }>(root, 'warnings');
@@ -275,22 +260,15 @@ test('simulated reports give way to observed ones of the same day, not of other 
 
 test('a month none of whose watches has an outline is read like the others, before and after one that has', async (t) => {
   const root = await opened(t);
-  const at = (time: string) => Date.parse(time);
-  await ingestFiles(root, watchFile({ number: 1, from: '011900', to: '020100' }, null, at('2026-03-01T19:00:00Z')));
-  await ingestFiles(
-    root,
-    watchFile({ number: 2, from: '011900', to: '020100' }, [-98, 35, -97, 36], at('2026-04-01T19:00:00Z')),
-  );
-  await ingestFiles(root, watchFile({ number: 3, from: '011900', to: '020100' }, null, NOW));
+  const [march, april] = ['2026-03-01T19:00:00Z', '2026-04-01T19:00:00Z'].map(Date.parse);
+  const times = { from: '011900', to: '020100' };
+  await ingestFiles(root, watchFile({ number: 1, ...times }, null, march));
+  await ingestFiles(root, watchFile({ number: 2, ...times }, [-98, 35, -97, 36], april));
+  await ingestFiles(root, watchFile({ number: 3, ...times }, null, NOW));
   const rows = await rowsOf<{ number: number; geometry: string | null }>(root, 'watches');
-  t.deepEqual(
-    rows.map(({ number, geometry }) => [number, geometry?.slice(0, 7) ?? null]),
-    [
-      [1, null],
-      [2, 'POLYGON'],
-      [3, null],
-    ],
-  );
+  t.deepEqual(pluck(rows, 'number'), [1, 2, 3]);
+  t.deepEqual([rows[0]?.geometry, rows[2]?.geometry], [null, null]);
+  t.regex(rows[1]?.geometry ?? '', /^POLYGON/);
 });
 
 test('what collections hold passes verification', async (t) => {
@@ -337,10 +315,8 @@ function lsr(at: number, issued: number, size_mm: number, more: Partial<FileRepo
     list: null,
     ...more,
   };
-  return {
-    report_id: `${report.source}:${report.office}:${timestamp(report.time)}:${report.lat},${report.lon}`,
-    ...report,
-  };
+  const report_id = `${report.source}:${report.office}:${timestamp(report.time)}:${report.lat},${report.lon}`;
+  return { report_id, ...report };
 }
 
 function spc(at: number, size_mm: number, more: Partial<FileReport> = {}): FileReport {
@@ -353,7 +329,8 @@ function standing(reports: readonly FileReport[]): FileReport[] {
   return uniqueReports(reports).sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-const sizes = (reports: readonly FileReport[]) => standing(reports).map(({ size_mm }) => size_mm);
+const sizes = (reports: readonly FileReport[]) => pluck(standing(reports), 'size_mm');
+const CORRECTION = { is_correction: true, corrects_place: '2 ESE Tatum' };
 
 sharedTest('the four hail rows of 5 June 2025 are two events: 3.0 inches corrected, 5.0 inches issued twice', (t) => {
   const name = 'iem_lsrs_by_point_20250605_trimmed.geojson';
@@ -374,32 +351,28 @@ test('of two sizes in one product the larger counts', (t) => {
 });
 
 test('a correction that moves the time replaces the report nearest in time', (t) => {
-  const moved = lsr(34, 70, 25.4, { is_correction: true, corrects_place: '2 ESE Tatum' });
+  const moved = lsr(34, 70, 25.4, CORRECTION);
   t.deepEqual(sizes([lsr(10, 20, 19.05), lsr(40, 50, 31.75), moved]), [19.05, 25.4]);
 });
 
 test('a correction that moves the place replaces the report at the place it names', (t) => {
-  const moved = lsr(32, 70, 44.45, {
-    is_correction: true,
-    corrects_place: '2 ese  tatum',
-    place: '4 E Tatum',
-    lon: -103.2,
-  });
+  const elsewhere = { is_correction: true, corrects_place: '2 ese  tatum', place: '4 E Tatum', lon: -103.2 };
+  const moved = lsr(32, 70, 44.45, elsewhere);
   t.deepEqual(sizes([lsr(32, 40, 25.4), moved]), [44.45]);
 });
 
 test('a correction at the same time and place leaves an earlier event there alone', (t) => {
-  const corrected = lsr(32, 70, 76.2, { is_correction: true, corrects_place: '2 ESE Tatum' });
+  const corrected = lsr(32, 70, 76.2, CORRECTION);
   t.deepEqual(sizes([lsr(0, 10, 25.4), lsr(32, 60, 63.5), corrected]), [25.4, 76.2]);
 });
 
 test('a correction issued twice still replaces what it corrects', (t) => {
-  const moved = (issued: number) => lsr(34, issued, 25.4, { is_correction: true, corrects_place: '2 ESE Tatum' });
+  const moved = (issued: number) => lsr(34, issued, 25.4, CORRECTION);
   t.deepEqual(sizes([lsr(40, 50, 31.75), moved(70), moved(90)]), [25.4]);
 });
 
 test('a correction never replaces another office, a later report, or one more than an hour away', (t) => {
-  const correction = lsr(0, 70, 25.4, { is_correction: true, corrects_place: '2 ESE Tatum', lat: 33.3 });
+  const correction = lsr(0, 70, 25.4, { ...CORRECTION, lat: 33.3 });
   t.deepEqual(sizes([lsr(5, 20, 19.05, { office: 'LUB' }), correction]), [25.4, 19.05]);
   t.deepEqual(sizes([lsr(5, 80, 19.05), correction]), [25.4, 19.05]);
   t.deepEqual(sizes([lsr(61, 65, 19.05), correction]), [25.4, 19.05]);
@@ -441,17 +414,12 @@ const anyReport = fc
   );
 
 test('the order of arrival never changes the events', (t) => {
-  const property = fc.property(
-    fc.array(anyReport, { maxLength: 14 }).chain((reports) =>
-      fc.record({
-        reports: fc.constant(reports),
-        shuffled: fc.shuffledSubarray(reports, { minLength: reports.length }),
-      }),
-    ),
-    ({ reports, shuffled }) => {
-      t.deepEqual(standing(shuffled), standing(reports));
-    },
-  );
+  const inAnyOrder = fc.array(anyReport, { maxLength: 14 }).chain((reports) => {
+    return fc.tuple(fc.constant(reports), fc.shuffledSubarray(reports, { minLength: reports.length }));
+  });
+  const property = fc.property(inAnyOrder, ([reports, shuffled]) => {
+    t.deepEqual(standing(shuffled), standing(reports));
+  });
   fc.assert(property, { numRuns: 300 });
 });
 
@@ -469,25 +437,17 @@ const span = (source: 'spc' | 'lsr', from: string | null, until: string): Collec
   ...{ source, from_ms: from === null ? null : at(from), until_ms: at(until), data_source: 'observed' },
 });
 const told = (rows: readonly CollectedReports[]) =>
-  rows.map(({ storm_date, source, collected_from, collected_until }) =>
-    [
-      storm_date,
-      source,
-      ...[collected_from, collected_until].map((ms) => new Date(ms).toISOString().slice(8, 16)),
-    ].join(' '),
-  );
+  rows.map(({ storm_date, source, collected_from, collected_until }) => {
+    const [from, until] = [collected_from, collected_until].map((ms) => timestamp(ms).slice(8, 16));
+    return `${storm_date} ${source} ${from} ${until}`;
+  });
 
 test('the list of a convective day counts for both of its UTC dates, up to when it was collected', (t) => {
-  t.deepEqual(told(collectedRows([], [span('spc', '01T12:00', '02T12:00')], [], 0)), [
-    '2026-05-01 spc 01T12:00 02T00:00',
-    '2026-05-02 spc 02T00:00 02T12:00',
-  ]);
-  t.deepEqual(told(collectedRows([], [span('spc', '01T12:00', '02T12:00')], [], 12)), [
-    '2026-05-01 spc 01T12:00 02T12:00',
-  ]);
-  t.deepEqual(told(collectedRows([], [span('spc', '01T12:00', '01T18:37')], [], 0)), [
-    '2026-05-01 spc 01T12:00 01T18:30',
-  ]);
+  const collected = (until: string, start_hour: number) =>
+    told(collectedRows([], [span('spc', '01T12:00', until)], [], start_hour));
+  t.deepEqual(collected('02T12:00', 0), ['2026-05-01 spc 01T12:00 02T00:00', '2026-05-02 spc 02T00:00 02T12:00']);
+  t.deepEqual(collected('02T12:00', 12), ['2026-05-01 spc 01T12:00 02T12:00']);
+  t.deepEqual(collected('01T18:37', 0), ['2026-05-01 spc 01T12:00 01T18:30']);
 });
 
 test('spans of a source that touch are joined, and a gap between them stays', (t) => {
@@ -515,19 +475,13 @@ test('a list that did not change goes on counting, up to the end of its day and 
 });
 
 test('what was simulated is no part of what was observed', (t) => {
-  const rows = collectedRows(
-    [],
-    [span('spc', '01T12:00', '02T00:00'), { ...span('spc', '01T12:00', '02T00:00'), data_source: 'simulated' }],
-    [],
-    0,
-  );
+  const observed = span('spc', '01T12:00', '02T00:00');
+  const rows = collectedRows([], [observed, { ...observed, data_source: 'simulated' }], [], 0);
   t.deepEqual(pluck(rows, 'data_source'), ['observed', 'simulated']);
 });
 const LIST =
   'Time,Size,Location,County,State,Lat,Lon,Comments\n2010,175,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL. (OUN)\n';
-const ALERTS = alertFile(
-  alertFeature({ properties: { id: 'urn:a', sent: '2026-05-01T22:00:00Z', ends: '2026-05-01T23:30:00Z' } }),
-).toString();
+const ALERTS = alertFile(alert('urn:a')).toString();
 const SPC = '/climo/reports/today_filtered_hail.csv';
 const LSR = '/geojson/lsr.geojson';
 const ACTIVE = '/alerts/active';
@@ -540,18 +494,18 @@ interface Rig {
   readonly until: (holds: () => Promise<boolean> | boolean) => Promise<void>;
 }
 
+const addressesOf = ({ url }: WebServer) => ({ spc_url: url, lsr_url: url, nws_url: url, user_agent: 'test' });
+
 /** Feeds of the names given, polled every tenth of a second. */
 async function rig(t: ExecutionContext, names: readonly string[], server: WebServer): Promise<Rig> {
   const path = mkdtempSync(join(tmpdir(), 'hail-schedule-'));
   const root = await openRoot(path, 'test', 0, NOW);
   const stop = new AbortController();
-  const { url } = server;
   const chosen = WEB_FEEDS.filter(({ name }) => names.includes(name)).map((feed) => ({ ...feed, every_s: 0.1 }));
   const network = { signal: stop.signal, patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
-  const addresses = { spc_url: url, lsr_url: url, nws_url: url, user_agent: 'test' };
   const web = openWeb('test (test)', network);
   const schedule = startSchedule({
-    feeds: chosen.map((feed) => openWebFeed(feed, web, addresses)),
+    feeds: chosen.map((feed) => openWebFeed(feed, web, addressesOf(server))),
     now: () => NOW,
     log: openLog('silent', false),
     signal: stop.signal,
@@ -598,11 +552,8 @@ for (const [what, damage] of [
   ['damaged', (path: string) => writeFileSync(path, '{"feeds":')],
 ] as const)
   test(`a list of states that was ${what} is written anew, with a row for every feed`, async (t) => {
-    const at = await rig(
-      t,
-      ['spc-reports', 'warnings'],
-      await startWebServer(t, { [SPC]: () => {}, [ACTIVE]: ALERTS }),
-    );
+    const server = await startWebServer(t, { [SPC]: () => {}, [ACTIVE]: ALERTS });
+    const at = await rig(t, ['spc-reports', 'warnings'], server);
     await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at !== null);
     damage(join(at.root.path, layout.feeds));
     await at.schedule.workOff(at.root);
@@ -637,9 +588,7 @@ test('a page of an error keeps the last success, and says why', async (t) => {
 });
 
 test('alerts none of which can be used are a failure, not an area without warnings', async (t) => {
-  const server = await startWebServer(t, {
-    [ACTIVE]: JSON.stringify({ type: 'FeatureCollection', features: [{ type: 'Feature', properties: {} }] }),
-  });
+  const server = await startWebServer(t, { [ACTIVE]: alertFile({ type: 'Feature', properties: {} }).toString() });
   const at = await rig(t, ['warnings'], server);
   await at.until(async () => (await stateOf(at, 'warnings'))?.failure !== null);
   t.regex((await stateOf(at, 'warnings'))?.failure ?? '', /none of its 1 items can be used/);
@@ -729,10 +678,7 @@ const SAW = `000\nWWUS30 KWNS 012015\nSAW1\nSPC AWW 012015\nWW 101 SEVERE TSTM O
 
 test('a text is fetched once, and its list asked for again', async (t) => {
   const list = JSON.stringify({ '@graph': [{ id: 'one', issuanceTime: '2026-05-01T20:15:00+00:00' }] });
-  const server = await startWebServer(t, {
-    '/products': list,
-    '/products/one': JSON.stringify({ productText: SAW }),
-  });
+  const server = await startWebServer(t, { '/products': list, '/products/one': JSON.stringify({ productText: SAW }) });
   const at = await rig(t, ['watches'], server);
   await at.until(() => server.asked.filter((url) => url.startsWith('/products?type=SAW')).length >= 3);
   // The three types share one list here: the text is asked for under each until it is published.
@@ -741,10 +687,8 @@ test('a text is fetched once, and its list asked for again', async (t) => {
 
 test('a text that cannot be read fails its poll and is not fetched again', async (t) => {
   const list = JSON.stringify({ '@graph': [{ id: 'bad', issuanceTime: '2026-05-01T20:15:00+00:00' }] });
-  const server = await startWebServer(t, {
-    '/products': list,
-    '/products/bad': JSON.stringify({ productText: 'SAW1\nnothing' }),
-  });
+  const bad = JSON.stringify({ productText: 'SAW1\nnothing' });
+  const server = await startWebServer(t, { '/products': list, '/products/bad': bad });
   const at = await rig(t, ['watches'], server);
   await at.until(async () => (await stateOf(at, 'watches'))?.failure !== null);
   await at.until(async () => (await stateOf(at, 'watches'))?.failure === null);
@@ -767,25 +711,18 @@ for (const [what, answer] of [
     if (answer !== null) server.answers.set('/products/bad', answer);
     const at = await rig(t, ['watches'], server);
     await at.until(async () => (await stateOf(at, 'watches'))?.failure !== null);
-    t.regex(
-      (await stateOf(at, 'watches'))?.failure ?? '',
-      /\/products\/bad: (server answers 404|is not JSON|producttext: )/i,
-    );
+    const failure = (await stateOf(at, 'watches'))?.failure ?? '';
+    t.regex(failure, /\/products\/bad: (server answers 404|is not JSON|producttext: )/i);
     t.is((await currentOf(at, watches)).length, 1);
     server.answers.set('/products/bad', good);
     await at.until(async () => (await stateOf(at, 'watches'))?.failure === null);
   });
 
 test('an entry of a list of texts that cannot be read leaves the others', async (t) => {
-  const list = { '@graph': [{ id: '../x' }, { id: 'one', issuanceTime: '2026-05-01T20:15:00+00:00' }] };
-  const at = await rig(
-    t,
-    ['watches'],
-    await startWebServer(t, {
-      '/products': JSON.stringify(list),
-      '/products/one': JSON.stringify({ productText: SAW }),
-    }),
-  );
+  const entries = [{ id: '../x' }, { id: 'one', issuanceTime: '2026-05-01T20:15:00+00:00' }];
+  const list = JSON.stringify({ '@graph': entries });
+  const server = await startWebServer(t, { '/products': list, '/products/one': JSON.stringify({ productText: SAW }) });
+  const at = await rig(t, ['watches'], server);
   await at.until(async () => (await stateOf(at, 'watches'))?.failure !== null);
   t.is((await currentOf(at, watches)).length, 1);
 });
@@ -798,11 +735,8 @@ test('a slow feed that fails is polled again within minutes, ever less often up 
 
 test('an outlook without any component counts as failed, so that it is tried again when they have come', async (t) => {
   const at = await rig(t, ['spc-outlooks'], await startWebServer(t));
-  const { failure } = await publishPoll(
-    at.root,
-    await pollFeed(outlookFeed(openLog('silent', false)), NOW),
-    openLog('silent', false),
-  );
+  const log = openLog('silent', false);
+  const { failure } = await publishPoll(at.root, await pollFeed(outlookFeed(log), NOW), log);
   t.regex(failure ?? '', /none of its components is published/);
   t.is((await stateOf(at, 'outlook'))?.last_success_at, null);
 });
@@ -834,13 +768,7 @@ for (const [what, place, pages] of [
 ] as const)
   test(`a disk that takes no more when ${what} is written is waited out like any other`, async (t) => {
     const at = await rig(t, ['spc-reports'], await startWebServer(t, pages));
-    const feed = openWebFeed(warnings, openWeb('test'), {
-      spc_url: at.server.url,
-      lsr_url: at.server.url,
-      nws_url: at.server.url,
-      user_agent: 'test',
-    });
-    const poll = await pollFeed(feed, NOW);
+    const poll = await pollFeed(openWebFeed(warnings, openWeb('test'), addressesOf(at.server)), NOW);
     const draft = join(at.root.path, `${place()}.part`);
     mkdirSync(dirname(draft), { recursive: true });
     symlinkSync('/dev/full', draft);

@@ -47,10 +47,9 @@ const SMALL: Scenario = { ...LARGER, window: { ...LARGER.window, rows: 150, cols
 
 const write = (scenario: Scenario, options: EveningOptions) => Array.fromAsync(writeScans(scenario, options));
 
-const minutes = (from: number, to: number) => ({
-  from_ms: EVENING_MS + from * MS_PER_MIN,
-  to_ms: EVENING_MS + to * MS_PER_MIN,
-});
+const minutes = (from: number, to: number) => {
+  return { from_ms: EVENING_MS + from * MS_PER_MIN, to_ms: EVENING_MS + to * MS_PER_MIN };
+};
 
 /** SHA-256 of every file below a folder, by path. */
 async function contentOf(folder: string): Promise<Record<string, string>> {
@@ -66,18 +65,13 @@ test('files lie in the layout of the public bucket, one per product and scan', a
   const span = minutes(0, 5);
   const progress = await write(SMALL, { ...span, out });
   const times = scanTimes(SMALL.seed, span.from_ms, span.to_ms);
-  t.deepEqual(
-    progress,
-    times.map((_, i) => ({ number: i + 1, of: times.length })),
-  );
-  t.is(
-    bucketPath('MESH', Date.parse('2024-02-28T02:52:39Z')),
-    'CONUS/MESH_00.50/20240228/MRMS_MESH_00.50_20240228-025239.grib2.gz',
-  );
-  t.deepEqual(
-    Object.keys(await contentOf(out)).filter((path) => path.startsWith('CONUS')),
-    times.flatMap((time_ms) => SIMULATED_PRODUCTS.map((product) => bucketPath(product, time_ms))).sort(),
-  );
+  t.is(progress.length, times.length);
+  for (const [i, step] of progress.entries()) t.deepEqual(step, { number: i + 1, of: times.length });
+  const published = 'CONUS/MESH_00.50/20240228/MRMS_MESH_00.50_20240228-025239.grib2.gz';
+  t.is(bucketPath('MESH', Date.parse('2024-02-28T02:52:39Z')), published);
+  const expected = times.flatMap((time_ms) => SIMULATED_PRODUCTS.map((product) => bucketPath(product, time_ms)));
+  const written = Object.keys(await contentOf(out)).filter((path) => path.startsWith('CONUS'));
+  t.deepEqual(written, expected.sort());
 });
 
 test('two spans that adjoin are the whole, byte for byte, and a lost file is written again, the same', async (t) => {
@@ -133,10 +127,8 @@ for (const product of SIMULATED_PRODUCTS)
       const value = scan.values[product][i] as number;
       if (value !== MISSING) expected[pixel] = value;
     }
-    t.deepEqual(
-      Int32Array.from(grid.packed, (x) => x + grid.reference),
-      expected,
-    );
+    const found = Int32Array.from(grid.packed, (x) => x + grid.reference);
+    t.deepEqual(found, expected);
   });
 
 /** Sections of the only message of a file by number, without their length and number. */
