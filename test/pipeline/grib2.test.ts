@@ -45,6 +45,7 @@ import {
   signMagnitude,
   simplePacking,
 } from '../support/data/grib2-files.ts';
+import { pluck } from '../support/data/rows.ts';
 import { sharedTest } from '../support/data/shared-data.ts';
 
 function onlyField(file: Uint8Array): Field {
@@ -112,11 +113,10 @@ for (const order of [0, 1, 2] as const)
 
 test('differences may fall below the first value: descriptors carry a sign', (t) => {
   const written = [900, 700, 300, 100, 0, 5, 2];
-  for (const order of [1, 2] as const)
-    t.deepEqual(
-      values(gribFile(complexPacking(written, { order, group_length: 3, law: PLAIN }), { columns: 7, rows: 1 })),
-      written,
-    );
+  for (const order of [1, 2] as const) {
+    const packed = complexPacking(written, { order, group_length: 3, law: PLAIN });
+    t.deepEqual(values(gribFile(packed, { columns: 7, rows: 1 })), written);
+  }
 });
 
 test('a bitmap leaves points out, and the values go to the others in order', (t) => {
@@ -136,30 +136,21 @@ test('a later field may repeat the last bitmap of the message (indicator 254), w
     ...field(simplePacking([2], 8, PLAIN), 'previous'),
   ]);
   const decoded = parseGrib2(file, 'three.grib2').map((field) => decodeField(field));
-  t.deepEqual(
-    decoded.map((one) => [valueReader(one)(0), valueReader(one)(1)]),
-    [
-      [Number.NaN, 1],
-      [5, 6],
-      [Number.NaN, 2],
-    ],
-  );
+  const [first, second] = [0, 1].map((point) => decoded.map((one) => valueReader(one)(point)));
+  t.deepEqual(first, [Number.NaN, 5, Number.NaN]);
+  t.deepEqual(second, [1, 6, 2]);
 });
 
 test('repeating a bitmap that was never given is refused', (t) => {
   const file = gribFile(simplePacking([1, 2], 8), { columns: 2, rows: 1 }, {}, 'previous');
-  t.throws(() => parseGrib2(file, 'x.grib2'), {
-    instanceOf: BadInput,
-    message: /section 6: repeats the previous bitmap/,
-  });
+  const message = /section 6: repeats the previous bitmap/;
+  t.throws(() => parseGrib2(file, 'x.grib2'), { instanceOf: BadInput, message });
 });
 
 test('a bitmap with other ones than values is refused', (t) => {
   const file = gribFile(simplePacking([1, 2, 3], 8), { columns: 4, rows: 1 }, {}, [1, 1, 0, 0]);
-  t.throws(() => decodeField(onlyField(file)), {
-    instanceOf: BadInput,
-    message: /section 7: 3 values, expected 2 as in the bitmap/,
-  });
+  const message = /section 7: 3 values, expected 2 as in the bitmap/;
+  t.throws(() => decodeField(onlyField(file)), { instanceOf: BadInput, message });
 });
 
 /** A file of one row with other octets from some place of section 5 on. */
@@ -176,41 +167,24 @@ function shortened(packed: ReturnType<typeof simplePacking>, columns: number, by
 }
 
 const grouped = (order: 0 | 1) => complexPacking([1, 2, 3, 4], { order, group_length: 2 });
+const four = () => simplePacking([1, 2, 3, 4], 8);
+const singles = complexPacking(smooth(64, 1), { order: 0, group_length: 1 });
+const UNKNOWN_PACKING = /packing template 5\.42 is not supported, expected 5\.0, 5\.2, 5\.3, 5\.4 or 5\.41/;
+const MANY_GROUPS = /section 7: 4000 groups, expected at most one per value, 4/;
+const FEW_TABLES = /section 7: .* bytes, expected .* for the tables of 64 groups/;
+const SCALE = /section 5: binary scale factor 300, expected -64 to 64/;
+const THIRD_ORDER = /section 5: order of spatial differences is 3, expected 1 to 2/;
 
 for (const [title, file, reason] of [
-  [
-    'fewer bytes than the values need',
-    shortened(simplePacking([1, 2, 3, 4], 8), 4, 2),
-    /section 7: 2 bytes of values, expected 4/,
-  ],
-  [
-    'a packing we do not read',
-    altered(simplePacking([1, 2, 3, 4], 8), 11, 1, 42),
-    /packing template 5\.42 is not supported, expected 5\.0, 5\.2, 5\.3, 5\.4 or 5\.41/,
-  ],
-  [
-    'more groups than values',
-    altered(grouped(1), 32, 4, 4000),
-    /section 7: 4000 groups, expected at most one per value, 4/,
-  ],
+  ['fewer bytes than the values need', shortened(four(), 4, 2), /section 7: 2 bytes of values, expected 4/],
+  ['a packing we do not read', altered(four(), 11, 1, 42), UNKNOWN_PACKING],
+  ['more groups than values', altered(grouped(1), 32, 4, 4000), MANY_GROUPS],
   ['groups that hold too many values', altered(grouped(0), 43, 4, 99), /section 7: groups hold more than 4 values/],
   ['groups that hold too few values', altered(grouped(0), 43, 4, 1), /section 7: groups hold 3 values, expected 4/],
-  [
-    'group tables beyond the section',
-    shortened(complexPacking(smooth(64, 1), { order: 0, group_length: 1 }), 64, 80),
-    /section 7: .* bytes, expected .* for the tables of 64 groups/,
-  ],
+  ['group tables beyond the section', shortened(singles, 64, 80), FEW_TABLES],
   ['values of 33 bits', altered(simplePacking([1], 8), 20, 1, 33), /section 5: values of 33 bits, expected 0 to 32/],
-  [
-    'a scale factor that no product has',
-    altered(simplePacking([1], 8), 16, 2, 300),
-    /section 5: binary scale factor 300, expected -64 to 64/,
-  ],
-  [
-    'differences of third order',
-    altered(complexPacking([1, 2, 3], { order: 1, group_length: 2 }), 48, 1, 3),
-    /section 5: order of spatial differences is 3, expected 1 to 2/,
-  ],
+  ['a scale factor that no product has', altered(simplePacking([1], 8), 16, 2, 300), SCALE],
+  ['differences of third order', altered(grouped(1), 48, 1, 3), THIRD_ORDER],
 ] as const)
   test(`${title}: refused by name`, (t) => {
     t.regex(t.throws(() => decodeField(onlyField(file)), { instanceOf: BadInput }).message, reason);
@@ -241,13 +215,8 @@ test('several messages in one file are read in order, bytes between and behind t
   const two = gribFile(simplePacking([2], 8, PLAIN), { columns: 1, rows: 1 });
   const fields = parseGrib2(Buffer.concat([Buffer.from('GR'), one, Buffer.from('G'), two, Buffer.from('tail')]), 'x');
   t.deepEqual(firstValues(fields), [1, 2]);
-  t.deepEqual(
-    fields.map(({ message: m, number_in_message: n }) => [m, n]),
-    [
-      [1, 1],
-      [2, 1],
-    ],
-  );
+  t.deepEqual(pluck(fields, 'message'), [1, 2]);
+  t.deepEqual(pluck(fields, 'number_in_message'), [1, 1]);
 });
 
 test('several fields of one message inherit the grid, and may bring their own', (t) => {
@@ -259,14 +228,9 @@ test('several fields of one message inherit the grid, and may bring their own', 
   ]);
   const fields = parseGrib2(file, 'x');
   t.deepEqual(firstValues(fields), [1, 2, 3]);
-  t.deepEqual(
-    fields.map((field) => [field.number_in_message, field.number, field.grid.columns]),
-    [
-      [1, 2, 2],
-      [2, 3, 2],
-      [3, 4, 1],
-    ],
-  );
+  t.deepEqual(pluck(fields, 'number_in_message'), [1, 2, 3]);
+  t.deepEqual(pluck(fields, 'number'), [2, 3, 4]);
+  t.deepEqual(pluck(pluck(fields, 'grid'), 'columns'), [2, 2, 1]);
 });
 
 //                     picture in file order    what rowByRow makes of it (rows of the file, first row first)
@@ -286,6 +250,9 @@ const good = gribFile(simplePacking([1, 2, 3, 4], 8), { columns: 2, rows: 2 });
 /** Where the sections of `good` begin: the file has 0, 1, 3, 4, 5, 6, 7 and the closing four octets. */
 const START = { 1: 16, 3: 37, 4: 109, 5: 143, 6: 164, 7: 170 };
 
+const CUT_OFF = { ...simplePacking([1], 8), representation: [0, 0, 0, 11, 5, 0, 0, 0, 1, 0, 0] };
+const TOO_SHORT = Buffer.from(gribFile(CUT_OFF, { columns: 1, rows: 1 }));
+
 function changed(offset: number, ...bytes: number[]): Buffer {
   const file = Buffer.from(good);
   file.set(bytes, offset);
@@ -300,16 +267,7 @@ for (const [title, file, reason] of [
   ['a message without its end', changed(good.length - 4, 0), /section 0: message of \d+ bytes does not end in 7777/],
   ['a section longer than the message', changed(START[4], 0x7f), /section 4: \d+ bytes long, expected 5 to/],
   ['a section of length 0', changed(START[5], 0, 0, 0, 0), /section 5: 0 bytes long, expected 5 to/],
-  [
-    'a section too short for its template',
-    Buffer.from(
-      gribFile(
-        { ...simplePacking([1], 8), representation: [0, 0, 0, 11, 5, 0, 0, 0, 1, 0, 0] },
-        { columns: 1, rows: 1 },
-      ),
-    ),
-    /section 5: 11 bytes of template 5.0, expected 21/,
-  ],
+  ['a section too short for its template', TOO_SHORT, /section 5: 11 bytes of template 5.0, expected 21/],
   ['sections out of order', changed(START[4] + 4, 5), /section 5: comes after section 3, expected 4/],
   ['an unknown section', changed(START[4] + 4, 9), /section 9: comes after section 3, expected 4/],
   ['a month 13', changed(START[1] + 14, 13), /section 1: reference time is no date/],
@@ -326,19 +284,13 @@ for (const [title, file, reason] of [
   });
 
 test('a field larger than the CONUS lattice is refused before memory is taken', (t) => {
-  const file = gribFile(
-    { ...simplePacking([1], 0), representation: simplePacking([1], 0).representation },
-    { columns: 1, rows: 1 },
-  );
-  const huge = Buffer.from(file);
+  const huge = Buffer.from(gribFile(simplePacking([1], 0), { columns: 1, rows: 1 }));
   for (const offset of [START[3] + 6, START[5] + 5]) huge.writeUInt32BE(70_000 * 35_000, offset);
   huge.writeUInt32BE(70_000, START[3] + 30);
   huge.writeUInt32BE(35_000, START[3] + 34);
   const [field] = parseGrib2(huge, 'x');
-  t.throws(() => decodeField(field as Field), {
-    instanceOf: BadInput,
-    message: /2450000000 points, expected at most 24500000/,
-  });
+  const message = /2450000000 points, expected at most 24500000/;
+  t.throws(() => decodeField(field as Field), { instanceOf: BadInput, message });
 });
 
 test('decoding does not touch the bytes of the file', (t) => {
@@ -386,10 +338,8 @@ for (const name of [
     t.is(fields.length, expected.fields_total);
     for (const [k, figure] of expected.fields.entries()) {
       const field = fields[k] as Field;
-      t.deepEqual(
-        [field.message, field.number_in_message, field.discipline, field.category, field.number],
-        [figure.message, figure.field, figure.discipline, figure.category, figure.number],
-      );
+      const { message, field: number_in_message, discipline, category, number } = figure;
+      t.like(field, { message, number_in_message, discipline, category, number });
       t.is(field.packing.template, figure.packing.template);
       t.is(new Date(field.reference_time).toISOString().slice(0, 16), figure.reference_time.slice(0, 16));
       const decoded = decodeField(field);

@@ -81,12 +81,8 @@ test('a pixel that is a point has its place at the corner that the file gives', 
 
 test('what is not a height is not known: the nodata value, NaN, and what no place on earth has', async (t) => {
   const values = [12, -9999, Number.NaN, -32768, 9001, -3.4e38, -11_000, 8848];
-  const row = await opened(t, {
-    rows: 2,
-    type: 'float32',
-    nodata: '-9999',
-    height: (_, lon) => values[Math.floor((lon + 100) / 0.5)],
-  });
+  const height = (_: number, lon: number) => values[Math.floor((lon + 100) / 0.5)];
+  const row = await opened(t, { rows: 2, type: 'float32', nodata: '-9999', height });
   const NONE = Number.NaN;
   t.deepEqual([...((await row.readRows(0, 1))[0] as Float32Array)], [12, NONE, NONE, NONE, NONE, NONE, -11_000, 8848]);
 });
@@ -99,14 +95,9 @@ test('heights closer than 250 m are averaged in groups, without those that are n
     [2, 4, -9999, -9999, 6],
   ];
   const step_deg = 3 / 3600;
-  const dem = await opened(t, {
-    rows: 3,
-    cols: 5,
-    step_deg,
-    nodata: '-9999',
-    height: (lat, lon) =>
-      heights[Math.floor((50 - lat) / step_deg)]?.[Math.floor((lon + 100) / step_deg)] ?? Number.NaN,
-  });
+  const height = (lat: number, lon: number) =>
+    heights[Math.floor((50 - lat) / step_deg)]?.[Math.floor((lon + 100) / step_deg)] ?? Number.NaN;
+  const dem = await opened(t, { rows: 3, cols: 5, step_deg, nodata: '-9999', height });
   t.like(dem, { rows: 2, cols: 3, lat_step_deg: 2 * step_deg, north_lat: 50 - step_deg, west_lon: -100 + step_deg });
   t.is(Math.round(dem.step_arcsec * 1000) / 1000, 3);
   t.deepEqual(await heightsOf(dem, 0, 2), [
@@ -133,24 +124,20 @@ test('a file that another writer made is read too', async (t) => {
 });
 
 const WHOLE = demFile(PLAIN);
+const PROJECTED = demFile({ ...PLAIN, keys: { [KEY.model]: 1, [KEY.geographic]: null, [KEY.projected]: 32614 } });
+const NO_UNIT = demFile({ ...PLAIN, keys: { [KEY.unit]: null } });
+const NOT_DEGREES = /projected coordinate system \(32614\), expected longitudes and latitudes on WGS84/;
+const VOUCH = /does not say the unit of its heights, expected metres; if they are, say so with --metres/;
 for (const [title, content, reason] of [
   ['is no TIFF', 'heights', /is no GeoTIFF that can be read/],
   ['is empty', '', /is no GeoTIFF that can be read/],
   ['ends before its directory', WHOLE.slice(0, WHOLE.length - 150), /is no GeoTIFF|is cut off|expected/],
-  [
-    'has a projected coordinate system',
-    demFile({ ...PLAIN, keys: { [KEY.model]: 1, [KEY.geographic]: null, [KEY.projected]: 32614 } }),
-    /projected coordinate system \(32614\), expected longitudes and latitudes on WGS84/,
-  ],
+  ['has a projected coordinate system', PROJECTED, NOT_DEGREES],
   ['names no coordinate system', demFile({ ...PLAIN, keys: { [KEY.geographic]: null } }), /coordinate system none/],
   ['lies on another datum', demFile({ ...PLAIN, keys: { [KEY.geographic]: 4267 } }), /coordinate system 4267/],
   ['counts angles in grads', demFile({ ...PLAIN, keys: { [KEY.angle]: 9105 } }), /angular unit 9105, expected degrees/],
   ['has heights in feet', demFile({ ...PLAIN, keys: { [KEY.unit]: 9002 } }), /heights in unit 9002, expected metres/],
-  [
-    'does not say its unit',
-    demFile({ ...PLAIN, keys: { [KEY.unit]: null } }),
-    /does not say the unit of its heights, expected metres; if they are, say so with --metres/,
-  ],
+  ['does not say its unit', NO_UNIT, VOUCH],
   ['is larger than the earth', demFile({ ...PLAIN, step_deg: 60, height: () => 0 }), /expected no more than the earth/],
 ] as const)
   test(`a model that ${title} is refused by name`, async (t) => {
@@ -163,20 +150,16 @@ for (const [title, content, reason] of [
 test('a model that is cut off is refused before its end is read as sea', async (t) => {
   // The library writes the directory first: what is missing are heights.
   const path = await written(t, madeElsewhere(new Float32Array(600), 30).slice(0, -100));
-  await t.throwsAsync(openDem(path, true), {
-    instanceOf: BadInput,
-    message: /ends at byte \d+, expected \d+: it is cut off/,
-  });
+  const message = /ends at byte \d+, expected \d+: it is cut off/;
+  await t.throwsAsync(openDem(path, true), { instanceOf: BadInput, message });
 });
 
 test('a block that would fill the memory is refused', async (t) => {
   const content = Buffer.from(demFile(PLAIN));
   // Its width: tag 256, of type LONG, one value.
   content.writeUInt32LE(40_000_000, content.indexOf(Buffer.from([0, 1, 4, 0, 1, 0, 0, 0])) + 8);
-  await t.throwsAsync(openDem(await written(t, content), false), {
-    instanceOf: BadInput,
-    message: /blocks of \d+ bytes/,
-  });
+  const message = /blocks of \d+ bytes/;
+  await t.throwsAsync(openDem(await written(t, content), false), { instanceOf: BadInput, message });
 });
 
 test('a damaged block is a fault of the file', async (t) => {
@@ -238,10 +221,7 @@ test('a flat sea blocks nothing: every ray of the lowest tilt is known and free'
   const { steps, unknown_share, shadowed_share } = examine(SEA);
   t.is(steps.length, 360);
   t.true(steps.every(({ tilt_deg, distance_km, blocked }) => tilt_deg === 0.5 && distance_km === 0 && blocked === 0));
-  t.deepEqual(
-    steps.map(({ azimuth_deg }) => azimuth_deg),
-    Array.from({ length: 360 }, (_, azimuth) => azimuth),
-  );
+  for (const [azimuth, { azimuth_deg }] of steps.entries()) t.is(azimuth_deg, azimuth);
   t.deepEqual([unknown_share, shadowed_share], [0, 0]);
 });
 
@@ -301,10 +281,7 @@ test('along every ray the share rises with every step, and a higher tilt is neve
     }
   for (let azimuth = 0; azimuth < 360; azimuth++) {
     const ends = [0.5, 0.9, 1.3].map((tilt) => stepsOf({ steps } as RadarBlockage, azimuth, tilt).at(-1)?.[1] ?? 0);
-    t.deepEqual(
-      ends,
-      ends.toSorted((a, b) => b - a),
-    );
+    t.true(ends[0] >= ends[1] && ends[1] >= ends[2], `${azimuth}: ${ends}`);
   }
 });
 
@@ -362,11 +339,8 @@ test('heights between cells are bilinear', async (t) => {
 });
 
 test('a longitude counted from 0 to 360 is the same place', async (t) => {
-  const sloping = grid({
-    west_lon: 250.5,
-    readRows: async (_, count) =>
-      Array.from({ length: count }, () => Float32Array.from({ length: 8 }, (_, col) => col)),
-  });
+  const row = Float32Array.from({ length: 8 }, (_, col) => col);
+  const sloping = grid({ west_lon: 250.5, readRows: async (_, count) => Array.from({ length: count }, () => row) });
   const at = await heightWindow(sloping.made)([-109, 41, -103, 49]);
   t.is(at(45, -109.5), 0);
   t.is(at(45, -107.25), 2.25);
@@ -383,9 +357,8 @@ test('outside the outermost centres, and beside an unknown cell, the height is n
   ] as const)
     t.true(Number.isNaN(at(lat, lon)), `${lat} ${lon}`);
   t.is(Math.round(at(49.4, -102.6)), 940);
-  const void_ = grid({
-    readRows: async (_, count) => Array.from({ length: count }, () => new Float32Array(8).fill(Number.NaN)),
-  });
+  const unknown = new Float32Array(8).fill(Number.NaN);
+  const void_ = grid({ readRows: async (_, count) => Array.from({ length: count }, () => unknown) });
   t.true(Number.isNaN((await heightWindow(void_.made)([-109, 41, -103, 49]))(45, -106)));
 });
 
@@ -401,11 +374,10 @@ test('boxes from north to south read every row once', async (t) => {
     const at = await windowOf([-109, south, -103, north]);
     t.is(Math.round(at((south + north) / 2, -106)), Math.round(100 * ((south + north) / 2 - 40)));
   }
-  t.deepEqual(
-    read,
-    read.toSorted((a, b) => a - b),
+  t.true(
+    read.every((row, k) => k === 0 || row > read[k - 1]),
+    String(read),
   );
-  t.is(new Set(read).size, read.length);
 });
 
 /** The real heights of the earth at 20 arc-minutes, south first, from 20 E on; the last column repeats the first. */
@@ -441,10 +413,7 @@ sharedTest(
     const shadowed = (id: string) => found.get(id)?.shadowed_share ?? Number.NaN;
     for (const id of ['KAMX', 'KTBW', 'KMLB', 'KBYX', 'KJAX', 'KTLX', 'KICT']) {
       t.is(shadowed(id), 0, id);
-      t.true(
-        found.get(id)?.steps.every(({ blocked }) => blocked === 0),
-        id,
-      );
+      for (const { blocked } of found.get(id)?.steps ?? []) t.is(blocked, 0, id);
     }
     // Below the Sierra Nevada, the Blue Mountains and the Sacramento Mountains.
     for (const id of ['KHNX', 'KBBX', 'KPDT', 'KHDX']) t.true(shadowed(id) > 0.2, `${id} ${shadowed(id)}`);
@@ -506,10 +475,8 @@ test('a simulated hour has every field that hail forecasts need, and is known as
 
 test('values, units and positions come back as they were written', (t) => {
   const { hour } = read(Buffer.concat([message({})]));
-  t.deepEqual(
-    [...(hour.fields.temperature_500_c as Float32Array)].map((c) => Math.round(c * 100) / 100),
-    [-13.15, -12.15, -11.15, -10.15, -9.15, -7.65],
-  );
+  const celsius = [...(hour.fields.temperature_500_c as Float32Array)].map((c) => Math.round(c * 100) / 100);
+  t.deepEqual(celsius, [-13.15, -12.15, -11.15, -10.15, -9.15, -7.65]);
   const place = hour.grid.locate({ lat: 35, lon: -98 });
   t.true(Math.hypot(place.row, place.col) < 1e-6);
   const { row_km, col_km } = hour.grid.stepsAt({ lat: 38.5, lon: -98 });
