@@ -79,14 +79,9 @@ test('a late companion makes its scan again and gives the content of the right o
   const root = await scratch(t);
   const late = scans[3] as RawScan;
   const companion = late.files.find((file) => file.product === 'VIL');
-  await ingest(
-    root,
-    filesOf(scans).filter((file) => file !== companion),
-  );
-  const run = await ingest(
-    root,
-    filesOf([late]).filter((file) => file === companion),
-  );
+  const others = filesOf(scans).filter((file) => file !== companion);
+  await ingest(root, others);
+  const run = await ingest(root, companion === undefined ? [] : [companion]);
   t.is(run.scans, 0);
   t.true(run.redone > 0);
   sameContent(t, await logicalContent(root), content);
@@ -131,10 +126,9 @@ test('a month whose join was missed after its dates closed is joined by the next
 test('the running month is joined as soon as seven closed dates wait for it', async (t) => {
   const root = await scratch(t);
   const now_ms = Date.parse('2026-05-20T12:00:00Z');
-  const dayOf = (storm_date: string) => ({
-    storm_date,
-    rows: { day_max: [dayMaxRow({ storm_date })], detections: [], cells: [] },
-  });
+  const dayOf = (storm_date: string) => {
+    return { storm_date, rows: { day_max: [dayMaxRow({ storm_date })], detections: [], cells: [] } };
+  };
   const joined = async () => Object.keys((await readNewest(root, 'month-2026-05'))?.dates ?? {}).length;
   const dates = Array.from({ length: 7 }, (_, index) => `2026-05-0${index + 1}`);
   await publishDays(root, dates.slice(0, 6).map(dayOf), 'observed', now_ms);
@@ -186,14 +180,10 @@ for (const [each_scan, at] of [
     const root = await scratch(t);
     const run = await ingest(root, scans.with(at, stray), { each_scan });
     t.is(run.scans, scans.length - 1);
-    t.deepEqual(
-      run.rejected.map(({ file }) => file),
-      [stray.files[0]?.name],
-    );
-    t.regex(
-      run.rejected[0]?.reason ?? '',
-      /^observed data, expected simulated data as storm date 2026-05-02 holds \(.*--replace/,
-    );
+    t.is(run.rejected.length, 1);
+    t.is(run.rejected[0]?.file, stray.files[0]?.name);
+    const reason = /^observed data, expected simulated data as storm date 2026-05-02 holds \(.*--replace/;
+    t.regex(run.rejected[0]?.reason ?? '', reason);
     t.deepEqual(await faultsOf(root), []);
     // Its companions are kept as what they are, and it is refused once.
     t.is((await listFolder(join(root, 'archive', 'observed'))).files.length, stray.files.length - 1);
