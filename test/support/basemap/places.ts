@@ -22,7 +22,10 @@ const require = createRequire(import.meta.url);
 const { codes }: typeof import('zipcodes/lib/codes.js') = require('zipcodes/lib/codes.js');
 const { full }: typeof import('zipcodes/lib/states.js') = require('zipcodes/lib/states.js');
 
-/** Content of `places.json`, what the map page finds by name: towns, largest first (GeoNames), and counties (U.S. Census Bureau through us-atlas) of the 50 states and the District, and the codes of the states. */
+/**
+ * Content of `places.json`, what the map page finds by name: towns, largest first (GeoNames), and counties (U.S. Census Bureau
+ * through us-atlas) of the 50 states and the District.
+ */
 export function findablePlaces() {
   const named = feature(states, states.objects.states).features.flatMap(({ id, properties: { name } }) => {
     const code = full[name.toUpperCase()];

@@ -21,12 +21,7 @@ export function reportPixel(row: number, col: number, max_mm: number): ReportPix
 
 /** Pixels of a storm core that passes at a bearing and distance: the size falls off with the distance from it, to `floor_mm`. */
 function stormPixels(
-  core: {
-    readonly bearing_deg: number;
-    readonly distance_km: number;
-    readonly peak_mm: number;
-    readonly width_km: number;
-  },
+  core: Readonly<Record<'bearing_deg' | 'distance_km' | 'peak_mm' | 'width_km', number>>,
   half = 10,
   floor_mm = 0,
 ): ReportPixel[] {
@@ -58,16 +53,8 @@ export function reportAt(
   more: Partial<ReportedHail> = {},
 ): ReportedHail {
   const { lat, lon } = destination(REPORT_POINT, bearing_deg, distance_km);
-  return {
-    source: 'lsr',
-    time: Date.parse(time),
-    lat,
-    lon,
-    size_mm,
-    place: '2 WSW Fairway',
-    distance_m: Math.round(1000 * distanceKm(REPORT_POINT, { lat, lon })),
-    ...more,
-  };
+  const distance_m = Math.round(1000 * distanceKm(REPORT_POINT, { lat, lon }));
+  return { source: 'lsr', time: Date.parse(time), lat, lon, size_mm, place: '2 WSW Fairway', distance_m, ...more };
 }
 
 /** A verdict with plausible figures; what is given counts. */

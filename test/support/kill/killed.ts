@@ -11,12 +11,7 @@ import { BARE_ENVIRONMENT } from './bare-environment.ts';
 export const MAIN = fileURLToPath(new URL('../../../pipeline/start.js', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('kill-at.ts', import.meta.url));
 
-export interface Ended {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type Ended = Awaited<ReturnType<typeof ended>>;
 
 export interface CommandSettings {
   readonly now_ms?: number;
@@ -45,11 +40,11 @@ export function start(root: string, args: readonly string[], settings: CommandSe
 }
 
 /** Runs `hail-pipeline` on a data root to its end. */
-export async function command(root: string, args: readonly string[], settings: CommandSettings = {}): Promise<Ended> {
+export async function command(root: string, args: readonly string[], settings: CommandSettings = {}) {
   return ended(start(root, args, settings));
 }
 
-export async function ended(child: ReturnType<typeof start>): Promise<Ended> {
+export async function ended(child: ReturnType<typeof start>) {
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;

@@ -1,18 +1,14 @@
 import { ENDPOINTS } from '../../../api/routes/index.ts';
+import { boxRing } from '../../../schemas/geo/position.ts';
 import type { AreaGeometry, MonitoredArea, MonitoredAreas } from '../../../schemas/resources/area.ts';
+import { positionsOf } from '../data/rings.ts';
 import type { CallInit, RunningService } from './service.ts';
 
 export const AREAS = '/v1/areas';
 export const AREA_ENDPOINTS = ENDPOINTS.filter(({ path }) => path.startsWith(AREAS));
 
 /** A square of a degree in Oklahoma, counter-clockwise. */
-export const SQUARE: readonly (readonly [lon: number, lat: number])[] = [
-  [-97, 35],
-  [-96, 35],
-  [-96, 36],
-  [-97, 36],
-  [-97, 35],
-];
+export const SQUARE = positionsOf('-97 35, -96 35, -96 36, -97 36, -97 35') as [lon: number, lat: number][];
 /** Its geodesic area. */
 export const SQUARE_SQ_MI = 3886.6;
 
@@ -23,13 +19,7 @@ export function polygonOf(...rings: readonly unknown[]) {
 
 /** A square of so many degrees with its south-west corner at a place. */
 export function squareAt(lon: number, lat: number, side = 0.1) {
-  return polygonOf([
-    [lon, lat],
-    [lon + side, lat],
-    [lon + side, lat + side],
-    [lon, lat + side],
-    [lon, lat],
-  ]);
+  return polygonOf(boxRing([lon, lat, lon + side, lat + side]));
 }
 
 /** Body of a polygon that is accepted. */

@@ -1,18 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Endpoint } from '../../../api/server/endpoint.ts';
 import { creditsUsed } from './portfolio.ts';
-import { type RunningService, startService } from './service.ts';
+import { startService } from './service.ts';
 
-/** A service over published data whose clock the test moves. */
-type ClockedService = RunningService & { readonly clock: { ms: number }; readonly data_root: string };
-
-/** Starts a service of one endpoint for the length of a test, which fails when the service reports a failure. */
-export async function serveAt(
-  t: ExecutionContext,
-  endpoint: Endpoint,
-  data_root: string,
-  now_ms: number,
-): Promise<ClockedService> {
+/** Starts a service of one endpoint, whose clock the test moves, for the length of a test, which fails when the service reports a failure. */
+export async function serveAt(t: ExecutionContext, endpoint: Endpoint, data_root: string, now_ms: number) {
   const clock = { ms: now_ms };
   const service = await startService({ endpoints: [endpoint], data_root, now: () => clock.ms });
   t.teardown(async () => {

@@ -1,36 +1,24 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openRecords, type Records } from '../../../api/billing/records.ts';
+import { openRecords } from '../../../api/billing/records.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
 import { acceptJob, filedJobs, finishJob, type Job } from '../../../api/jobs/rows.ts';
 import { REPORT_BODY } from './jobs.ts';
 import type { Operator } from './run-command.ts';
-
-/** Works on the records of an operator, and closes them. */
-async function inRecords<Result>({ config }: Operator, work: (records: Records) => Promise<Result>): Promise<Result> {
-  const records = await openRecords(config);
-  try {
-    return await work(records);
-  } finally {
-    await records.close();
-  }
-}
 
 /** A business with reports that are done, and their files, which hold these texts; the rows of the jobs. */
 export async function withReports(given: Operator, texts: readonly string[]): Promise<readonly Job[]> {
   const { id } = await given.json('business', 'create', 'acme');
   const { id: key_id } = await given.json('key', 'create', 'acme', '--live');
   const now_ms = given.config.now_ms;
-  return await inRecords(given, async (records) => {
+  const records = await openRecords(given.config);
+  try {
     for (const text of texts) {
       const asked = { caller: { key_id: String(key_id) }, price: { operation: 'verify.report', credits: 5, count: 1 } };
-      const file = {
-        media_type: 'application/pdf',
-        file_name: 'hail report.pdf',
-        bytes: Buffer.byteLength(text),
-        sha256: createHash('sha256').update(text).digest('hex'),
-      };
+      const sha256 = createHash('sha256').update(text).digest('hex');
+      const bytes = Buffer.byteLength(text);
+      const file = { media_type: 'application/pdf', file_name: 'hail report.pdf', bytes, sha256 };
       await records.transaction(async (rows) => {
         const writer = { rows, business_id: String(id), now_ms };
         const job = await acceptJob(writer, { add: async () => {} }, { kind: 'report', params: REPORT_BODY, ...asked });
@@ -41,5 +29,7 @@ export async function withReports(given: Operator, texts: readonly string[]): Pr
       });
     }
     return await filedJobs(records.reader, null);
-  });
+  } finally {
+    await records.close();
+  }
 }

@@ -18,23 +18,7 @@ export interface Received {
   readonly servername: string | false | null;
 }
 
-/** A receiver of webhooks on this machine, over TLS. */
-export interface Receiver {
-  readonly port: number;
-  /** `https://127.0.0.1:<port>/hook`. */
-  readonly url: string;
-  /** PEM file of the authority that vouches for it. */
-  readonly ca_file: string;
-  readonly received: Received[];
-  /** Connections that it has accepted. */
-  readonly connections: () => number;
-  /** Resets every connection that is open. */
-  readonly reset: () => void;
-  /** Resets the connection of one request. */
-  readonly resetOf: (response: ServerResponse) => void;
-  /** What it does with the next requests: answers 200 until it is told otherwise. */
-  answer: (request: Received, response: ServerResponse) => void;
-}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 interface ReceiverOptions {
   /** Names beside 127.0.0.1 that it proves to be. */
@@ -51,7 +35,8 @@ interface Scope {
   readonly teardown: (end: () => void | Promise<void>) => void;
 }
 
-export async function startReceiver(t: Scope, options: ReceiverOptions = {}): Promise<Receiver> {
+/** A receiver of webhooks on this machine, over TLS. */
+export async function startReceiver(t: Scope, options: ReceiverOptions = {}) {
   const { names = [], newest_tls, certificate = await selfSigned(names) } = options;
   const { key, cert } = certificate;
   const folder = await mkdtemp(join(tmpdir(), 'hail-receiver-'));
@@ -77,20 +62,24 @@ export async function startReceiver(t: Scope, options: ReceiverOptions = {}): Pr
     for (const socket of sockets) socket.destroy();
     await rm(folder, { recursive: true, force: true });
   });
-  const receiver: Receiver = {
+  const receiver = {
     port,
     url: `https://127.0.0.1:${port}/hook`,
+    /** PEM file of the authority that vouches for it. */
     ca_file,
-    received: [],
+    received: [] as Received[],
+    /** Connections that it has accepted. */
     connections: () => connections,
+    /** Resets every connection that is open. */
     reset: () => {
       for (const socket of sockets) socket.resetAndDestroy();
     },
-    // The one beneath TLS, which alone can be reset, has the same port at its other end.
-    resetOf: ({ req }) => {
+    /** Resets the connection of one request: the one beneath TLS, which alone can be reset, has the same port at its other end. */
+    resetOf: ({ req }: ServerResponse) => {
       for (const socket of sockets) if (socket.remotePort === req.socket.remotePort) socket.resetAndDestroy();
     },
-    answer: (_, response) => response.end('thanks'),
+    /** What it does with the next requests. */
+    answer: (_: Received, response: ServerResponse): void => void response.end('thanks'),
   };
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -97,12 +97,8 @@ export async function makeTenant(
   const key = await records.transaction(async (rows) => {
     const business = await createBusiness(rows, name, { ...SELF_HOSTED, ...plan }, world.now_ms);
     if (business === null) throw new Error(`business ${name} exists, expected a new name`);
-    const { id: business_id } = business;
-    return await createKey(
-      rows,
-      { business_id, kind: 'live', name: 'main', scopes: ['*'], expires_at: null },
-      world.now_ms,
-    );
+    const wanted = { business_id: business.id, kind: 'live' as const, name: 'main', scopes: ['*'], expires_at: null };
+    return await createKey(rows, wanted, world.now_ms);
   });
   const caller = await records.authenticate(key.text, world.now_ms);
   if (caller === null) throw new Error('the key just made opens nothing');
@@ -112,15 +108,8 @@ export async function makeTenant(
 /** A charge of a tenant. */
 export function chargeOf({ caller }: Tenant, credits: number, world: World, operation = 'hail.current'): Charge {
   const { business_id, key_id } = caller;
-  return {
-    request_id: newId('request', world.now_ms),
-    business_id,
-    key_id,
-    operation,
-    credits,
-    count: 1,
-    at_ms: world.now_ms,
-  };
+  const { now_ms } = world;
+  return { request_id: newId('request', now_ms), business_id, key_id, operation, credits, count: 1, at_ms: now_ms };
 }
 
 /** Credits that a business used in the month of the data clock. */

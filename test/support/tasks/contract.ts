@@ -12,8 +12,7 @@ const CHILD = fileURLToPath(new URL('working-child.ts', import.meta.url));
 /** What every queue promises, whatever it lies on. */
 export function queueContract(test: Register): void {
   test('a task runs once, when the transaction that added it is committed', async (t, world) => {
-    const { add, queue } = await openProcess(t, world);
-    const diary = new Diary();
+    const { add, queue, diary } = await openProcess(t, world);
     queue.work('write', SETTINGS, diary.note);
     await add({ payload: { of: ['any', { json: null }] }, group: 'some group' });
     queue.wake('write');
@@ -25,8 +24,7 @@ export function queueContract(test: Register): void {
   });
 
   test('a task of a transaction that was rolled back never runs', async (t, world) => {
-    const { records, add, queue } = await openProcess(t, world);
-    const diary = new Diary();
+    const { records, add, queue, diary } = await openProcess(t, world);
     const cause = new Error('taken back');
     const failed = records.transaction(async (rows) => {
       await queue.add(rows, { name: 'write', group: 'one', payload: 'never' });
@@ -42,8 +40,7 @@ export function queueContract(test: Register): void {
   });
 
   test('a task waits until it is due, and of those that are due the longest due runs first', async (t, world) => {
-    const { add, queue } = await openProcess(t, world);
-    const diary = new Diary();
+    const { add, queue, diary } = await openProcess(t, world);
     const now_ms = Date.now();
     const later_ms = now_ms + 1_500;
     await add(
@@ -59,8 +56,7 @@ export function queueContract(test: Register): void {
   });
 
   test('tasks of other names are left alone', async (t, world) => {
-    const { add, queue } = await openProcess(t, world);
-    const diary = new Diary();
+    const { add, queue, diary } = await openProcess(t, world);
     await add({ name: 'rest', payload: 'not mine' }, { payload: 'mine' });
     const stop = queue.work('write', SETTINGS, diary.note);
     await diary.until(1);
@@ -72,8 +68,7 @@ export function queueContract(test: Register): void {
   });
 
   test('a task whose handler failed runs again when its lease is over, and not before', async (t, world) => {
-    const { add, queue, failures } = await openProcess(t, world);
-    const diary = new Diary();
+    const { add, queue, failures, diary } = await openProcess(t, world);
     const cause = new Error('not this time');
     const lease_ms = 1_200;
     const added_ms = Date.now();
@@ -90,8 +85,7 @@ export function queueContract(test: Register): void {
   });
 
   test('a stuck group runs no more than its share, and delays no other', async (t, world) => {
-    const { add, queue } = await openProcess(t, world);
-    const diary = new Diary();
+    const { add, queue, diary } = await openProcess(t, world);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const long_ago_ms = Date.now() - 3_600_000;
     await add(
@@ -118,8 +112,7 @@ export function queueContract(test: Register): void {
   });
 
   test('a tenant whose tasks hang leaves slots to the tenants that come after it', async (t, world) => {
-    const { add, queue } = await openProcess(t, world);
-    const diary = new Diary();
+    const { add, queue, diary } = await openProcess(t, world);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const hanging = (tenant: string, k: number) => ({ tenant, group: `${tenant} ${k}`, payload: tenant });
     await add(...Array.from({ length: 60 }, (_, k) => hanging(`stuck ${k % 3}`, k)));
@@ -144,8 +137,7 @@ export function queueContract(test: Register): void {
   });
 
   test('first attempts of a tenant come before its retries, however long those are due', async (t, world) => {
-    const { add, queue } = await openProcess(t, world);
-    const diary = new Diary();
+    const { add, queue, diary } = await openProcess(t, world);
     const retry = { tenant: 'one', retry: true, due_ms: Date.now() - 3_600_000 } as const;
     await add(
       ...['a', 'b'].map((group) => ({ ...retry, group, payload: `retry ${group}` })),
@@ -197,8 +189,7 @@ export function queueContract(test: Register): void {
   });
 
   test('tenants take turns, whoever was due first', async (t, world) => {
-    const { add, queue } = await openProcess(t, world);
-    const diary = new Diary();
+    const { add, queue, diary } = await openProcess(t, world);
     const due_ms = Date.now() - 60_000;
     for (const [k, group] of ['a', 'a', 'a', 'b', 'b', 'c'].entries())
       await add({ payload: `${group}${k}`, group, due_ms: due_ms + 1_000 * k });
@@ -229,8 +220,7 @@ export function queueContract(test: Register): void {
   });
 
   test('a task of a killed process runs again when its lease is over, and not before', async (t, world) => {
-    const { add, queue } = await openProcess(t, world);
-    const diary = new Diary();
+    const { add, queue, diary } = await openProcess(t, world);
     const lease_ms = 3_000;
     const child = startChild(t, world, lease_ms);
     t.is(await child.next(), 'works');

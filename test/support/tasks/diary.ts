@@ -24,6 +24,7 @@ export async function openProcess(t: ExecutionContext, world: World, settings: P
   return {
     records,
     queue,
+    diary: new Diary(),
     /** What its handlers failed with. */
     failures,
     /** What kept it from taking and removing tasks. */

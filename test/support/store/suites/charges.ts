@@ -4,10 +4,13 @@ import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
 import { AnsweredBefore, type KeyedCall, REPLAY_WINDOW_MS, sweepAnswers } from '../../../../api/billing/idempotency.ts';
 import type { Records } from '../../../../api/billing/records.ts';
 import { adjustUsage, readUsage, refundRequest, verifyLedger } from '../../../../api/billing/usage.ts';
+import type { Writer } from '../../../../api/records/database.ts';
 import { newId } from '../../../../schemas/ids.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World, withTenant } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
+
+const addProbe = (rows: Writer['rows'], name: string) => rows.insertInto('probes').values({ name, at: '' }).execute();
 
 /** Credits: exact, never over the cap, the same in every sum. */
 export function chargesSuite(register: Register): void {
@@ -89,16 +92,11 @@ export function chargesSuite(register: Register): void {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme', { spend_cap: 5 });
     const { business_id } = tenant.caller;
-    const outcome = await records.write(
-      business_id,
-      chargeOf(tenant, 10, world),
-      null,
-      world.now_ms,
-      async ({ rows }) => {
-        await rows.insertInto('probes').values({ name: 'row of the write', at: '' }).execute();
-        return ANSWER;
-      },
-    );
+    const charge = chargeOf(tenant, 10, world);
+    const outcome = await records.write(business_id, charge, null, world.now_ms, async ({ rows }) => {
+      await addProbe(rows, 'row of the write');
+      return ANSWER;
+    });
     t.is(outcome, 'over_cap');
     t.deepEqual(await records.reader.selectFrom('probes').selectAll().execute(), []);
     t.is(await usedBy(records, tenant), 0);
@@ -108,7 +106,7 @@ export function chargesSuite(register: Register): void {
     const refusal = new Error('refused');
     const error = await t.throwsAsync(
       records.write(tenant.caller.business_id, chargeOf(tenant, 10, world), null, world.now_ms, async ({ rows }) => {
-        await rows.insertInto('probes').values({ name: 'row of the write', at: '' }).execute();
+        await addProbe(rows, 'row of the write');
         throw refusal;
       }),
     );
@@ -122,10 +120,7 @@ export function chargesSuite(register: Register): void {
     const writes = Array.from({ length: 8 }, (_, k) =>
       records.write(business_id, chargeOf(tenant, 10, world, 'write'), null, world.now_ms, async ({ rows }) => {
         await new Promise((resolve) => setImmediate(resolve));
-        await rows
-          .insertInto('probes')
-          .values({ name: `write ${k}`, at: '' })
-          .execute();
+        await addProbe(rows, `write ${k}`);
         return ANSWER;
       }),
     );
@@ -171,18 +166,13 @@ export function chargesSuite(register: Register): void {
 
   test('the check of the ledger names a month and a sum that somebody changed', async (t, world, records, tenant) => {
     const { business_id, key_id } = tenant.caller;
+    const subject = `2026-05-20 ${key_id} hail.current`;
     await records.charge(chargeOf(tenant, 15, world));
     await records.transaction((rows) => rows.updateTable('periods').set({ used: 14 }).execute());
     await records.transaction((rows) => rows.deleteFrom('usage').execute());
     t.deepEqual((await verifyLedger(records.reader)).faults, [
       { business_id, subject: '2026-05', what: 'used', ledger_credits: 15, found_credits: 14 },
-      {
-        business_id,
-        subject: `2026-05-20 ${key_id} hail.current`,
-        what: 'usage',
-        ledger_credits: 15,
-        found_credits: 0,
-      },
+      { business_id, subject, what: 'usage', ledger_credits: 15, found_credits: 0 },
     ]);
   });
 
@@ -207,13 +197,9 @@ const KEPT_ANSWER = { status: 200, type: 'application/json', body: '{"accepted":
 const REFUSAL = { status: 400, type: 'application/json', body: '{"error":"bad_request"}' };
 
 function call({ caller }: Tenant, changes: Partial<KeyedCall> = {}): KeyedCall {
-  return {
-    business_id: caller.business_id,
-    route: 'POST /v1/portfolio/locations',
-    key: 'key-1',
-    fingerprint: 'first body',
-    ...changes,
-  };
+  const { business_id } = caller;
+  const route = 'POST /v1/portfolio/locations';
+  return { business_id, route, key: 'key-1', fingerprint: 'first body', ...changes };
 }
 
 /** Idempotency keys: one original, then replays. */
@@ -247,11 +233,8 @@ export function idempotencySuite(register: Register): void {
   test('a clock that is years ahead runs no request a second time', async (t, world, records, tenant) => {
     await write(records, tenant, world);
     const clock = { trusted_ms: world.now_ms, passed_ms: 0, wall_ms: world.now_ms, marks: {} };
-    const row = {
-      name: 'deletion clock',
-      value: JSON.stringify(clock),
-      noted_at: new Date(world.now_ms).toISOString(),
-    };
+    const noted_at = new Date(world.now_ms).toISOString();
+    const row = { name: 'deletion clock', value: JSON.stringify(clock), noted_at };
     await records.transaction((rows) => rows.insertInto('settings').values(row).execute());
     world.now_ms += 2 * 365 * REPLAY_WINDOW_MS;
     t.deepEqual(await records.answerOf(call(tenant)), KEPT_ANSWER);

@@ -243,17 +243,12 @@ export function keyCapsSuite(register: Register): void {
 
   test('the check of the ledger names the month of a key that somebody changed', async (t, world, records, tenant) => {
     const { business_id, key_id } = tenant.caller;
+    const subject = `2026-05-20 ${key_id} hail.current`;
     await limit(records, world, tenant, 20);
     await records.charge(chargeOf(tenant, 15, world));
     await records.transaction((rows) => rows.updateTable('usage').set({ credits: 14 }).execute());
     t.deepEqual((await verifyLedger(records.reader)).faults, [
-      {
-        business_id,
-        subject: `2026-05-20 ${key_id} hail.current`,
-        what: 'usage',
-        ledger_credits: 15,
-        found_credits: 14,
-      },
+      { business_id, subject, what: 'usage', ledger_credits: 15, found_credits: 14 },
     ]);
   });
 }

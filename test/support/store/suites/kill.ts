@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { verifyLedger } from '../../../../api/billing/usage.ts';
 import { type DatabaseLocation, snapshot } from '../../../../api/records/database.ts';
+import { pluck } from '../../data/rows.ts';
 import { makeTenant, type Register } from '../world.ts';
 
 const CHILD = fileURLToPath(new URL('../charging-child.ts', import.meta.url));
@@ -37,20 +38,13 @@ export function killSuite(test: Register): void {
     const owner = [tenant.caller.business_id, tenant.caller.key_id];
     for (const [round, said] of KILLED_AFTER.entries()) {
       const acknowledged = await chargeUntilKilled(world.location, owner, round, said);
-      const written = (
-        await records.reader
-          .selectFrom('ledger')
-          .select('operation')
-          .where('operation', 'like', `round-${round}-%`)
-          .execute()
-      ).map(({ operation }) => operation);
+      const ledger = records.reader.selectFrom('ledger').select('operation');
+      const rows = await ledger.where('operation', 'like', `round-${round}-%`).execute();
+      const written = pluck(rows, 'operation');
       t.true(acknowledged.length >= said);
       t.is(new Set(written).size, written.length, 'a charge was written twice');
-      t.deepEqual(
-        acknowledged.filter((operation) => !written.includes(operation)),
-        [],
-        'an acknowledged charge is lost',
-      );
+      const lost = acknowledged.filter((operation) => !written.includes(operation));
+      t.deepEqual(lost, [], 'an acknowledged charge is lost');
     }
     t.deepEqual((await verifyLedger(records.reader)).faults, []);
     // A server may still be ending a commit of the process that died last: one moment is looked at.
@@ -59,15 +53,10 @@ export function killSuite(test: Register): void {
       charged: await rows.selectFrom('ledger').select('operation').execute(),
       months: await rows.selectFrom('periods').select('used').execute(),
     }));
-    t.is(
-      months.reduce((sum, { used }) => sum + used, 0),
-      3 * charged.length,
-    );
-    const chargedWrites = charged.map(({ operation }) => operation).filter((operation) => operation.endsWith('0'));
-    t.deepEqual(
-      made.map(({ name }) => name).sort(),
-      chargedWrites.sort(),
-      'a row without its charge, or a charge without its row',
-    );
+    const used = months.reduce((sum, month) => sum + month.used, 0);
+    t.is(used, 3 * charged.length);
+    const chargedWrites = pluck(charged, 'operation').filter((operation) => operation.endsWith('0'));
+    const message = 'a row without its charge, or a charge without its row';
+    t.deepEqual(pluck(made, 'name').sort(), chargedWrites.sort(), message);
   });
 }
