@@ -203,10 +203,8 @@ test('a root that lost a folder has no edition, names it, and has one again once
 
 test('a root with another start of the storm day is refused', async (t) => {
   const catalog = await open(t, await publishedRoot(t, await midnight()), 12);
-  t.regex(
-    catalog.failure()?.message ?? '',
-    /storm days that start at 0 UTC, expected 12 \(HAIL_STORM_DAY_START_HOUR\)/,
-  );
+  const failure = catalog.failure()?.message ?? '';
+  t.regex(failure, /storm days that start at 0 UTC, expected 12 \(HAIL_STORM_DAY_START_HOUR\)/);
 });
 
 test('a date without scans counts as observed up to its last second', async (t) => {
@@ -235,11 +233,8 @@ test('a table without dates is in the edition, also before the first scan, and i
   await publishBlockage(root, raysOfKtlx([{ tilt_deg: 0.5, distance_km: 9, blocked: 1 }], 0, 0));
   await catalog.refresh();
   t.is(new Set([none, first, version()]).size, 3);
-  t.is(
-    (await open(t, root, 12)).edition().paths('blockage', [layout.staticPartition]).length,
-    1,
-    'at any start of the day',
-  );
+  const publishedPaths = (await open(t, root, 12)).edition().paths('blockage', [layout.staticPartition]).length;
+  t.is(publishedPaths, 1, 'at any start of the day');
 });
 
 for (const [what, lose] of [
@@ -431,18 +426,14 @@ test('every place with a detection in the half hour is there, as the published r
     const scans = [...new Set(own.map((row) => row.scan_time))].sort((a, b) => a - b);
     const ofNewest = own.filter((row) => row.scan_time === scans.at(-1));
     const largest = ofNewest.reduce((best, row) => (row.estimated_size_mm > best.estimated_size_mm ? row : best));
-    t.deepEqual(
-      item.scans.map(({ scan_time }) => scan_time),
-      scans,
-    );
+    const scan_times = item.scans.map(({ scan_time }) => scan_time);
+    t.deepEqual(scan_times, scans);
     t.like(item, { lat: largest.lat, lon: largest.lon, last_detected: scans.at(-1) });
     t.is(distance_km, distanceKm(EVERYWHERE, largest));
     for (const scan of item.scans) {
       const seen = own.filter((row) => row.scan_time === scan.scan_time);
-      t.is(
-        snapshot.detections.at(scan.largest).estimated_size_mm,
-        Math.max(...seen.map((row) => row.estimated_size_mm)),
-      );
+      const largest_mm = snapshot.detections.at(scan.largest).estimated_size_mm;
+      t.is(largest_mm, Math.max(...seen.map((row) => row.estimated_size_mm)));
       t.is(scan.max_ml_mm, Math.max(...seen.map((row) => row.ml_predicted_size_mm)));
       t.is(scan.max_confidence, Math.max(...seen.map((row) => row.confidence)));
     }
@@ -461,10 +452,8 @@ test('places come nearest first, the radius included', async (t) => {
   const middle = distances[Math.floor(distances.length / 2)];
   const inside = distances.filter((km) => km <= middle).length;
   t.is(snapshot.placesWithin(EVERYWHERE, middle, 0).length, inside);
-  t.is(
-    snapshot.placesWithin(EVERYWHERE, middle - 1e-9, 0).length,
-    distances.filter((km) => km <= middle - 1e-9).length,
-  );
+  const nearer = snapshot.placesWithin(EVERYWHERE, middle - 1e-9, 0).length;
+  t.is(nearer, distances.filter((km) => km <= middle - 1e-9).length);
 });
 
 test('places whose last hail is older than the look-back are left out', async (t) => {
@@ -759,10 +748,8 @@ test('the model answers what the table says, and names its file', async (t) => {
   const { terrain } = await openTerrainOn(t, root);
   const model = terrain.model();
   t.like(model, { file: 'conus.tif', step_arcsec: 3 });
-  t.deepEqual(
-    [19, 20].map((km) => model?.blocked('KTLX', 90, km, 0.5)),
-    [0, 0.5],
-  );
+  const shares = [19, 20].map((km) => model?.blocked('KTLX', 90, km, 0.5));
+  t.deepEqual(shares, [0, 0.5]);
   t.deepEqual([...(model?.radars ?? [])], ['KTLX']);
 });
 

@@ -769,13 +769,11 @@ test('recover sends the alerts that were raised while a webhook was paused, also
   await asService(given, async ({ reader }) => {
     const own = reader.selectFrom('messages').selectAll().where('receiver_id', '=', id).orderBy('id');
     const messages = await own.execute();
-    t.deepEqual(
-      messages.map(({ event, state, after_id }) => [event, state, after_id]),
-      [
-        ['alert.created', 'pending', null],
-        ['alert.resolved', 'waiting', messages[0]?.id],
-      ],
-    );
+    const sent = messages.map(({ event, state, after_id }) => [event, state, after_id]);
+    t.deepEqual(sent, [
+      ['alert.created', 'pending', null],
+      ['alert.resolved', 'waiting', messages[0]?.id],
+    ]);
   });
   t.like(await given.json('webhook', 'recover', id, '--since', since), { dropped: 0 });
 });
@@ -864,15 +862,13 @@ test('the listener takes events of both variants, counts repetitions, and refuse
   t.deepEqual(statuses, [202, 202, 202, 401, 400]);
   child.kill('SIGTERM');
   const lines = (await printed).split('\n').filter((line) => line !== '');
-  t.deepEqual(
-    lines.flatMap((line) => /alert\.created {2}evt_\w+(.*)/.exec(line)?.[1] ?? []),
-    [
-      '  /depot?k=1  signature valid, answered 202',
-      ', time 2  /depot?k=1  signature valid, answered 202',
-      ', time 3  /depot?k=1  signature valid, answered 202',
-      ', time 4  /depot?k=1  signature does not match secret and body, answered 401',
-    ],
-  );
+  const shown = lines.flatMap((line) => /alert\.created {2}evt_\w+(.*)/.exec(line)?.[1] ?? []);
+  t.deepEqual(shown, [
+    '  /depot?k=1  signature valid, answered 202',
+    ', time 2  /depot?k=1  signature valid, answered 202',
+    ', time 3  /depot?k=1  signature valid, answered 202',
+    ', time 4  /depot?k=1  signature does not match secret and body, answered 401',
+  ]);
   t.regex(lines[1] ?? '', /u\{9b\}2J/);
   t.is(lines[5], JSON.stringify(EARLIER_SAMPLES['alert.created']));
 });
@@ -901,10 +897,8 @@ test('an event is a JSON line where the log is no terminal', async (t) => {
 });
 
 test('an event is one readable line on a terminal', async (t) => {
-  t.regex(
-    await lineOf(true),
-    /^\[\d\d:\d\d:\d\d\] INFO: Scan:Match:Done \{"scan_id":"20260501T232309Z","opened":2\}\n$/,
-  );
+  const line = await lineOf(true);
+  t.regex(line, /^\[\d\d:\d\d:\d\d\] INFO: Scan:Match:Done \{"scan_id":"20260501T232309Z","opened":2\}\n$/);
 });
 
 test('what a caller sends cannot steer a terminal', async (t) => {

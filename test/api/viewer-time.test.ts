@@ -26,10 +26,8 @@ test('the last 24 hours begin 24 hours before the newest scan, in the date befor
   const before = day('2026-05-01', { '11:58:00': 40, '12:00:00': 20, '23:58:00': null });
   const { frames, before: kept, date } = lastHours(NEWEST, before);
   t.is(date, '2026-05-02');
-  t.deepEqual(
-    frames.map(({ scan_time }) => scan_time.slice(5, 16)),
-    ['05-01T12:00', '05-01T23:58', '05-02T00:02', '05-02T12:00'],
-  );
+  const minutes = frames.map(({ scan_time }) => scan_time.slice(5, 16));
+  t.deepEqual(minutes, ['05-01T12:00', '05-01T23:58', '05-02T00:02', '05-02T12:00']);
   t.deepEqual(kept, {
     date: '2026-05-01',
     daily_url: '/tiles/daily/2026-05-01',

@@ -138,16 +138,12 @@ test('only names of the page are served under its address: no settings, no page,
 });
 
 test('the page colours sizes and map as every picture does', (t) => {
-  t.deepEqual(
-    SIZES.map(({ mm_min, category, color, ink }) => ({ mm_min, category, color, ink })),
-    SIZE_COLORS,
-  );
+  const bands = SIZES.map(({ mm_min, category, color, ink }) => ({ mm_min, category, color, ink }));
+  t.deepEqual(bands, SIZE_COLORS);
   t.deepEqual(REFLECTIVITY, REFLECTIVITY_COLORS);
   t.deepEqual(BASEMAP, BASEMAPS.light);
-  t.deepEqual(
-    SIZES.map(({ inches }) => inches),
-    [null, null, 0.75, 1, 1.5, 2.5, 2.75, 4],
-  );
+  const inches = SIZES.map(({ inches }) => inches);
+  t.deepEqual(inches, [null, null, 0.75, 1, 1.5, 2.5, 2.75, 4]);
 });
 
 test('an address brings back date, view, scan, reflectivity, layers and place', async (t) => {
@@ -252,14 +248,10 @@ for (const [source, words] of [
 test('of the steps drawn over each other the largest counts, and of two storms the nearer one', async (t) => {
   const bands = [5, 25, 19].map((mm_min) => ({ properties: { mm_min } }));
   const storms = [3, 1, 2].map((x) => ({ properties: { mm: x }, geometry: { coordinates: [x, 0] } }));
-  t.deepEqual(
-    pickAmong(bands, storms, (lng) => lng),
-    { mm_min: 25, storm: { mm: 1 } },
-  );
-  t.deepEqual(
-    pickAmong([], [], () => 0),
-    { mm_min: null, storm: null },
-  );
+  const picked = pickAmong(bands, storms, (lng) => lng);
+  t.deepEqual(picked, { mm_min: 25, storm: { mm: 1 } });
+  const none = pickAmong([], [], () => 0);
+  t.deepEqual(none, { mm_min: null, storm: null });
 });
 
 test('a place is told its step, a storm its exact size, and an empty place of unknown coverage that it is not known to be dry', async (t) => {

@@ -202,10 +202,8 @@ for (const [quota, first, second] of [
     const { status, body } = await post(t.context, second);
     t.deepEqual([status, body.error], [429, 'resource_exhausted']);
     t.true(body.message?.startsWith(`${quota}: the plan allows 1 `), body.message);
-    t.is(
-      (await listAreas(t.context)).usage[quota === 'point_areas' ? 'point_count' : 'polygon_count'],
-      quota === 'area_sq_mi' ? 0 : 1,
-    );
+    const used = (await listAreas(t.context)).usage[quota === 'point_areas' ? 'point_count' : 'polygon_count'];
+    t.is(used, quota === 'area_sq_mi' ? 0 : 1);
     t.is(await creditsUsed(t.context), 3 + 1);
   });
 
@@ -222,10 +220,8 @@ test('the ninth area of a group is 429 resource_exhausted, also of many at once'
   );
   t.is(answers.filter(({ status }) => status === 200).length, 8);
   const refused = answers.find(({ status }) => status !== 200);
-  t.deepEqual(
-    [refused?.status, refused?.body.error, refused?.body.message],
-    [429, 'resource_exhausted', 'group_id: a group holds at most 8 areas'],
-  );
+  const refusal = [refused?.status, refused?.body.error, refused?.body.message];
+  t.deepEqual(refusal, [429, 'resource_exhausted', 'group_id: a group holds at most 8 areas']);
   t.is((await post(t.context, pointBody({ group_id: 'south' }))).status, 200);
 });
 
@@ -585,29 +581,25 @@ test('judges every row alone and keeps their order', async (t) => {
   ]);
   t.deepEqual(pluck(answer.accepted, 'row_index'), [0, 5]);
   t.deepEqual(pluck(answer.accepted, 'name'), ['Depot', 'Second']);
-  t.deepEqual(
-    answer.rejected.map(({ row_index, name, reason }) => [row_index, name, reason.split(':')[0]]),
-    [
-      [1, null, 'missing_name'],
-      [2, 'North', 'outside_conus'],
-      [3, null, 'malformed_row'],
-      [4, 'Swapped', 'invalid_coordinates'],
-    ],
-  );
+  const rejected = answer.rejected.map(({ row_index, name, reason }) => [row_index, name, reason.split(':')[0]]);
+  t.deepEqual(rejected, [
+    [1, null, 'missing_name'],
+    [2, 'North', 'outside_conus'],
+    [3, null, 'malformed_row'],
+    [4, 'Swapped', 'invalid_coordinates'],
+  ]);
   t.like(answer, { total_rows: 6, accepted_count: 2, rejected_count: 4 });
 });
 
 test('row_index counts CSV rows from 0 without the header, rejected and ragged ones too', async (t) => {
   const answer = await upload(t.context, 'name,lat,lon\nA,35,-97\nB,35\n\nC,x,-97\nD,35,-97,\nE,35,-97\n');
   t.deepEqual(pluck(answer.accepted, 'row_index'), [0, 4]);
-  t.deepEqual(
-    answer.rejected.map(({ row_index, name, reason }) => [row_index, name, reason.split(':')[0]]),
-    [
-      [1, 'B', 'malformed_row'],
-      [2, 'C', 'invalid_coordinates'],
-      [3, 'D', 'malformed_row'],
-    ],
-  );
+  const rejected = answer.rejected.map(({ row_index, name, reason }) => [row_index, name, reason.split(':')[0]]);
+  t.deepEqual(rejected, [
+    [1, 'B', 'malformed_row'],
+    [2, 'C', 'invalid_coordinates'],
+    [3, 'D', 'malformed_row'],
+  ]);
 });
 
 test('a row with an id replaces name and coordinates, keeps what is absent and clears what is empty', async (t) => {
@@ -651,23 +643,19 @@ test('new rows beyond the quota are rejected in order, updates still pass', asyn
   const answer = await upload(t.context, [...rows(4), { ...DEPOT, id }]);
   t.deepEqual(pluck(answer.accepted, 'row_index'), [0, 1, 4]);
   t.deepEqual(pluck(answer.accepted, 'action'), ['created', 'created', 'updated']);
-  t.deepEqual(
-    answer.rejected.map(({ row_index, reason }) => [row_index, reason]),
-    [
-      [2, 'quota_exceeded: the plan allows 3 locations'],
-      [3, 'quota_exceeded: the plan allows 3 locations'],
-    ],
-  );
+  const rejected = answer.rejected.map(({ row_index, reason }) => [row_index, reason]);
+  t.deepEqual(rejected, [
+    [2, 'quota_exceeded: the plan allows 3 locations'],
+    [3, 'quota_exceeded: the plan allows 3 locations'],
+  ]);
   t.deepEqual(answer.quota, { point_locations_before: 1, point_locations_after: 3, limit: 3 });
 });
 
 test('parallel uploads never exceed the quota', async (t) => {
   await changePlan(t.context, { quotas: { ...SELF_HOSTED.quotas, locations: 25 } });
   const answers = await Promise.all(Array.from({ length: 8 }, () => upload(t.context, rows(10))));
-  t.is(
-    answers.reduce((sum, { accepted_count }) => sum + accepted_count, 0),
-    25,
-  );
+  const storedRows = answers.reduce((sum, { accepted_count }) => sum + accepted_count, 0);
+  t.is(storedRows, 25);
   t.is((await walk(t.context, 200))[0]?.count, 25);
 });
 
@@ -849,10 +837,8 @@ test('deletes locations and lists what was found and what was not, in the order 
     deleted: [c, a],
     not_found: ['loc_none', 'area_1', 'not an id'],
   });
-  t.deepEqual(
-    (await walk(t.context, 50))[0]?.locations.map(({ id }) => id),
-    [b],
-  );
+  const left = (await walk(t.context, 50))[0]?.locations.map(({ id }) => id);
+  t.deepEqual(left, [b]);
 });
 
 test('a deleted location gives its quota back', async (t) => {
@@ -1009,10 +995,8 @@ testImpacts('the cursor of a location that is gone or was never hit stays valid'
   const hit = { name: 'hit', lat: pixel?.lat, lon: pixel?.lon };
   const { accepted } = await upload(t.context, [hit, { name: 'far', lat: 25, lon: -81 }, hit]);
   const [first, far, last] = accepted.map(({ id }) => id);
-  t.deepEqual(
-    (await impacts(t.context, `date=${DATE}&cursor=${far}`)).impacts.map(({ asset_id }) => asset_id),
-    [last],
-  );
+  const assets = (await impacts(t.context, `date=${DATE}&cursor=${far}`)).impacts.map(({ asset_id }) => asset_id);
+  t.deepEqual(assets, [last]);
   await t.context.call(LOCATIONS, sending('DELETE', { ids: [first] }));
   t.like(await impacts(t.context, `date=${DATE}&cursor=${first}`), { assets_checked: 2, impacted_count: 1 });
 });

@@ -60,10 +60,8 @@ test('GET /v1/hail/risk answers the year and the twelve months of the cell that 
     peak_month: 5,
     years_of_data: 5,
   });
-  t.deepEqual(
-    monthly.map(({ month }) => month),
-    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
-  );
+  const months = monthly.map(({ month }) => month);
+  t.deepEqual(months, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
   t.deepEqual(monthly[4], { month: 5, probability: { any: 0.566, severe: 0.284 }, score: 93 });
   t.deepEqual(monthly[11], { month: 12, probability: { any: 0.007, severe: 0.002 }, score: 7 });
   t.deepEqual(rest, {

@@ -33,10 +33,8 @@ test('a call by count costs count x price in one row', async (t) => {
     .selectAll()
     .where('business_id', '=', account.business_id)
     .execute();
-  t.deepEqual(
-    rows.map(({ operation, count, credits }) => ({ operation, count, credits })),
-    [{ operation: 'sample.batch', count: 7, credits: 56 }],
-  );
+  const charged = rows.map(({ operation, count, credits }) => ({ operation, count, credits }));
+  t.deepEqual(charged, [{ operation: 'sample.batch', count: 7, credits: 56 }]);
 });
 
 test('exactly reaching the cap is allowed, one credit more is 429 spend_cap_exceeded until next month', async (t) => {
@@ -46,10 +44,8 @@ test('exactly reaching the cap is allowed, one credit more is 429 spend_cap_exce
   t.is((await service.call(VERSION, account)).status, 200);
   const refused = await service.call(VERSION, account);
   t.is(refused.status, 429);
-  t.is(
-    refused.headers.get('Retry-After'),
-    String((Date.parse('2026-06-01T00:00:00Z') - Date.parse('2026-05-02T00:55:00Z')) / 1000),
-  );
+  const retry_after = refused.headers.get('Retry-After');
+  t.is(retry_after, String((Date.parse('2026-06-01T00:00:00Z') - Date.parse('2026-05-02T00:55:00Z')) / 1000));
   t.is(((await refused.json()) as { error: string }).error, 'spend_cap_exceeded');
   t.is((await service.call('/v1/sample/items/known', account)).status, 200);
   t.is(await creditsOf(service, account.business_id), 25);
@@ -76,17 +72,15 @@ test('a cap already reached is found before any work is done', async (t) => {
   const { service, samples } = t.context;
   const account = await openAccount(service, { plan: { spend_cap: 9 } });
   t.is((await service.call(VERSION, account)).status, 429);
-  t.is(
-    (
-      await service.call('/v1/sample/locations', {
-        ...account,
-        method: 'POST',
-        headers: JSON_TYPE,
-        body: '{"name":"a"}',
-      })
-    ).status,
-    429,
-  );
+  const written = (
+    await service.call('/v1/sample/locations', {
+      ...account,
+      method: 'POST',
+      headers: JSON_TYPE,
+      body: '{"name":"a"}',
+    })
+  ).status;
+  t.is(written, 429);
   t.is(samples.made.size, 0);
 });
 
@@ -293,10 +287,8 @@ testUsage('GET /v1/usage names the key, its scopes and its requests, never its s
   const reply = await t.context.call('/v1/usage', account);
   const text = await reply.text();
   const { keys } = JSON.parse(text) as Usage;
-  t.deepEqual(
-    keys.items.map(({ id, name, status, scopes }) => ({ id, name, status, scopes })),
-    [{ id: account.key_id, name: 'key', status: 'active', scopes: ['usage:read', 'sample:*'] }],
-  );
+  const shownKeys = keys.items.map(({ id, name, status, scopes }) => ({ id, name, status, scopes }));
+  t.deepEqual(shownKeys, [{ id: account.key_id, name: 'key', status: 'active', scopes: ['usage:read', 'sample:*'] }]);
   t.is(keys.count, 1);
   t.false(text.includes(account.key.slice(16)));
 });
@@ -364,10 +356,8 @@ testExport('GET /v1/usage/export is every operation of the month as an attachmen
   const reply = await t.context.call('/v1/usage/export', account);
   t.is(reply.headers.get('Content-Type'), 'text/csv; charset=utf-8; header=present');
   t.is(reply.headers.get('Content-Disposition'), 'attachment; filename="usage-2026-05.csv"');
-  t.is(
-    await reply.text(),
-    'operation,count,credits,cost_per_call\r\nsample.point,2,30,15\r\nsample.version,1,10,10\r\n',
-  );
+  const text = await reply.text();
+  t.is(text, 'operation,count,credits,cost_per_call\r\nsample.point,2,30,15\r\nsample.version,1,10,10\r\n');
 });
 
 testExport('GET /v1/usage/export of a month without calls is the header alone', async (t) => {

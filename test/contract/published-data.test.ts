@@ -174,10 +174,8 @@ test('GET /v1/health tells the feeds of the newest kind of data, not those of a 
   t.teardown(() => service.close());
   const { status, components } = (await service.json('/v1/health')) as Health;
   t.is(status, 'ok');
-  t.deepEqual(
-    components.ingest.sources.map(({ name }) => name),
-    ['MESH'],
-  );
+  const names = components.ingest.sources.map(({ name }) => name);
+  t.deepEqual(names, ['MESH']);
 });
 
 test('GET /v1/health has a row for every feed of feeds.json, and the same times as there and in the answers that the feeds make', async (t) => {
@@ -209,10 +207,8 @@ test('GET /v1/health has a row for every feed of feeds.json, and the same times 
     feeds.map(({ name, last_success_at }) => ({ name, last_success_at })),
   );
   // Late is what is older than three of its pauses, and than ten minutes.
-  t.deepEqual(
-    beside.map(({ name, status }) => `${name} ${status}`),
-    ['discussions degraded', 'lsr degraded', 'spc-reports ok', 'warnings ok', 'watches ok'],
-  );
+  const statuses = beside.map(({ name, status }) => `${name} ${status}`);
+  t.deepEqual(statuses, ['discussions degraded', 'lsr degraded', 'spc-reports ok', 'warnings ok', 'watches ok']);
   const answer = (await service.json('/v1/warnings?lat=35.5&lon=-97.5')) as Warnings;
   t.deepEqual([answer.warnings?.length, answer.watches?.length], [1, 1]);
   t.is(answer.data_as_of, null, 'discussions were never read since they are followed');
@@ -318,11 +314,8 @@ for (const [evening, night] of [
     ]) {
       for (const path of ['hail/swaths', 'tiles/scan', 'tiles/daily', 'portfolio/impacts'])
         t.is(await sourceOf(service, `/v1/${path}?date=${date}`), source ?? '', `${path} of ${date}`);
-      t.is(
-        await sourceOf(service, `/v1/events?date_start=${date}&date_end=${date}`),
-        source ?? '',
-        `events of ${date}`,
-      );
+      const sourceOfEvents = await sourceOf(service, `/v1/events?date_start=${date}&date_end=${date}`);
+      t.is(sourceOfEvents, source ?? '', `events of ${date}`);
       const { note } = (await service.json(`/v1/tiles/daily?date=${date}`)) as { note: string };
       t.is(note.startsWith('SIMULATED'), source === 'simulated', `note of ${date}`);
     }
@@ -470,8 +463,6 @@ test('a request is counted under the path of its route, below a folder under the
     await service.call(path);
   const { values } =
     (await metrics.registry.getMetricsAsJSON()).find(({ name }) => name === 'hail_requests_total') ?? {};
-  t.deepEqual(
-    values?.map(({ labels: { route, status }, value }) => `${route} ${status} ${value}`),
-    ['/livez 200 1', '/tiles/ 404 2', '/v1/sample/items/{id} 200 1', 'none 404 1'],
-  );
+  const counted = values?.map(({ labels: { route, status }, value }) => `${route} ${status} ${value}`);
+  t.deepEqual(counted, ['/livez 200 1', '/tiles/ 404 2', '/v1/sample/items/{id} 200 1', 'none 404 1']);
 });

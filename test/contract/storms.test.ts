@@ -327,10 +327,8 @@ test('GET /v1/storms/{track_id} gives radar_signals the size of its own part of 
     ['20260501-part', 20],
   ] as const) {
     const { points } = await askTrack(track_id, '?detail=advanced', other);
-    t.deepEqual(
-      points.map(({ radar_signals }) => radar_signals?.mesh_mm),
-      [mm, mm],
-    );
+    const sizes_mm = points.map(({ radar_signals }) => radar_signals?.mesh_mm);
+    t.deepEqual(sizes_mm, [mm, mm]);
     t.deepEqual(
       points.map(({ radar_signals }) => [radar_signals?.vil_kg_m2, radar_signals?.max_reflectivity_dbz]),
       Array(points.length).fill([null, null]),

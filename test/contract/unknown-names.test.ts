@@ -169,10 +169,8 @@ for (const [what, title, change, message] of [
   test(`${title} names ${what} that it does not know`, async (t) => {
     const { refusal } = await openAsker(endpointOf(title));
     const parameters = parametersOf(endpointOf(title)).join(', ');
-    t.is(
-      await refusal(change),
-      `${message.startsWith('/') ? BODY_REFUSED : REFUSED} ${message.replace('PARAMETERS', parameters)}`,
-    );
+    const found = await refusal(change);
+    t.is(found, `${message.startsWith('/') ? BODY_REFUSED : REFUSED} ${message.replace('PARAMETERS', parameters)}`);
   });
 
 test('a geometry may have members that GeoJSON allows and we do not use', async (t) => {

@@ -94,10 +94,8 @@ anyTest.serial('POST /v1/verify answers hit where radar and a report agree, and 
   });
   t.deepEqual(answer.methodology.bands_mi, [1, 3, 5]);
   t.is(answer.methodology.version, '1.0.0');
-  t.regex(
-    answer.methodology.description,
-    /UTC calendar day; .* An evening .* next UTC date\..* The data are simulated/,
-  );
+  const description = answer.methodology.description;
+  t.regex(description, /UTC calendar day; .* An evening .* next UTC date\..* The data are simulated/);
   const [event] = answer.events;
   t.like(event, { event_date: FIRST, verdict: 'hit', band: '0-1mi', max_size_mm: place.mm, note: null });
   t.true(event?.ground_truth.corroborated);
@@ -130,13 +128,11 @@ anyTest.serial('POST /v1/verify answers hit where radar and a report agree, and 
 
 anyTest.serial('POST /v1/verify puts a report at 0005 of the list of a day on the next date', async (t) => {
   const { events } = await ask(about({ date_start: LAST }));
-  t.deepEqual(
-    events.map(({ event_date, ground_truth }) => [
-      event_date,
-      ground_truth.nearest_reports.map((one) => one.max_size_mm),
-    ]),
-    [[LAST, [25.4]]],
-  );
+  const reported_mm = events.map(({ event_date, ground_truth }) => [
+    event_date,
+    ground_truth.nearest_reports.map((one) => one.max_size_mm),
+  ]);
+  t.deepEqual(reported_mm, [[LAST, [25.4]]]);
 });
 
 /** Canonical JSON of plain values, members sorted by UTF-16 code units: a few lines that are not the service's. */
@@ -173,17 +169,15 @@ anyTest.serial(
     const first = await send(about(), 'claim 7');
     const again = await send(about(), 'claim 7');
     t.is(await again.text(), await first.text());
-    t.deepEqual(
-      [first, again].map(({ status, headers }) => [
-        status,
-        headers.get('Idempotent-Replay'),
-        headers.get('X-Data-Source'),
-      ]),
-      [
-        [200, null, 'simulated'],
-        [200, 'true', 'simulated'],
-      ],
-    );
+    const answers = [first, again].map(({ status, headers }) => [
+      status,
+      headers.get('Idempotent-Replay'),
+      headers.get('X-Data-Source'),
+    ]);
+    t.deepEqual(answers, [
+      [200, null, 'simulated'],
+      [200, 'true', 'simulated'],
+    ]);
     t.is((await creditsUsed(service)) - before, 50);
   },
 );
@@ -591,24 +585,18 @@ test('a text of over 1 KB is compressed for those who take gzip, with a tag of i
   t.is(zipped.status, 200);
   t.is(await zipped.text(), CONTENT);
   const zippedTag = zipped.headers.get('ETag') ?? '';
-  t.deepEqual(
-    ['Content-Encoding', 'Vary', 'ETag', 'Content-Length'].map((name) => zipped.headers.get(name)),
-    ['gzip', 'Accept-Encoding', `"${SHA256}-gzip"`, null],
-  );
+  const headers = ['Content-Encoding', 'Vary', 'ETag', 'Content-Length'].map((name) => zipped.headers.get(name));
+  t.deepEqual(headers, ['gzip', 'Accept-Encoding', `"${SHA256}-gzip"`, null]);
   t.is(await statusOf(service, target, { headers: { ...gzip, 'If-None-Match': zippedTag } }), 304);
   t.is(await statusOf(service, target, { headers: { ...gzip, 'If-Match': `"${SHA256}"` } }), 412);
   const head = await askFiles(service, target, { method: 'HEAD', headers: gzip });
   t.deepEqual([head.headers.get('Content-Encoding'), await head.text()], ['gzip', '']);
   const part = await askFiles(service, target, { headers: { ...gzip, Range: 'bytes=4-7' } });
-  t.deepEqual(
-    [part.status, part.headers.get('Content-Encoding'), part.headers.get('ETag'), await part.text()],
-    [206, null, `"${SHA256}"`, CONTENT.slice(4, 8)],
-  );
+  const partAnswer = [part.status, part.headers.get('Content-Encoding'), part.headers.get('ETag'), await part.text()];
+  t.deepEqual(partAnswer, [206, null, `"${SHA256}"`, CONTENT.slice(4, 8)]);
   const plain = await askFiles(service, target, { headers: { 'Accept-Encoding': 'identity' } });
-  t.deepEqual(
-    [plain.headers.get('Content-Encoding'), plain.headers.get('Content-Length'), await plain.text()],
-    [null, String(CONTENT.length), CONTENT],
-  );
+  const plainAnswer = [plain.headers.get('Content-Encoding'), plain.headers.get('Content-Length'), await plain.text()];
+  t.deepEqual(plainAnswer, [null, String(CONTENT.length), CONTENT]);
   const pdf = await askFiles(service, report.target, { headers: gzip });
   t.deepEqual([pdf.headers.get('Content-Encoding'), await pdf.text()], [null, CONTENT]);
 });

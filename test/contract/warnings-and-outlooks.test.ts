@@ -150,10 +150,8 @@ test('GET /v1/warnings has a cancelled warning in the history only, until its ca
   t.deepEqual((await ask(service)).warnings, []);
   const { active_only, warnings: past } = await ask(service, INSIDE, '&active=false');
   t.false(active_only);
-  t.deepEqual(
-    past?.map(({ id, expires_at }) => [id, expires_at]),
-    [['urn:oid:1.001.1', '2026-05-01T20:10:00Z']],
-  );
+  const shown = past?.map(({ id, expires_at }) => [id, expires_at]);
+  t.deepEqual(shown, [['urn:oid:1.001.1', '2026-05-01T20:10:00Z']]);
 });
 
 test('GET /v1/warnings lists the newest issued first', async (t) => {
@@ -447,10 +445,8 @@ sharedTest(
     for (const { geometry, properties } of expected) {
       const [lon = 0, lat = 0] = geometry?.coordinates[0]?.[0] ?? [];
       const { warnings: found } = await ask(service, { lat, lon }, '&radius_km=1');
-      t.deepEqual(
-        found?.map(({ id, severity }) => [id, severity]),
-        [[properties.id, properties.severity]],
-      );
+      const shownWarnings = found?.map(({ id, severity }) => [id, severity]);
+      t.deepEqual(shownWarnings, [[properties.id, properties.severity]]);
     }
   },
 );
@@ -465,10 +461,8 @@ sharedTest(
       const now_ms = Date.parse(received);
       const bytes = readFileSync(sharedData('warnings', 'watches', file));
       const service = await serve(t, [{ name: file, bytes, received_ms: now_ms }], now_ms);
-      t.deepEqual(
-        (await ask(service, inside)).watches?.map((watch) => [watch.type, watch.watch_number]),
-        [['severe_thunderstorm_watch', number]],
-      );
+      const shownWatches = (await ask(service, inside)).watches?.map((watch) => [watch.type, watch.watch_number]);
+      t.deepEqual(shownWatches, [['severe_thunderstorm_watch', number]]);
       t.deepEqual((await ask(service, outside)).watches, []);
     }
   },
@@ -558,17 +552,15 @@ test('GET /v1/outlooks/spc with areas=true adds all areas of the product with th
   const service = await serveOutlooks(t, PRODUCT);
   t.is((await askOutlooks(service, OUT)).areas, undefined);
   const { areas = [] } = await askOutlooks(service, OUT, '&areas=true');
-  t.deepEqual(
-    areas.map(({ hazard, label, name, probability_pct }) => [hazard, label, name, probability_pct]),
-    [
-      ['categorical', 'TSTM', 'General Thunderstorms', null],
-      ['categorical', 'ENH', 'Enhanced Risk', null],
-      ['hail', 'CIG1', null, null],
-      ['hail', '0.05', null, 5],
-      ['hail', '0.30', null, 30],
-      ['tornado', '0.02', null, 2],
-    ],
-  );
+  const shownAreas = areas.map(({ hazard, label, name, probability_pct }) => [hazard, label, name, probability_pct]);
+  t.deepEqual(shownAreas, [
+    ['categorical', 'TSTM', 'General Thunderstorms', null],
+    ['categorical', 'ENH', 'Enhanced Risk', null],
+    ['hail', 'CIG1', null, null],
+    ['hail', '0.05', null, 5],
+    ['hail', '0.30', null, 30],
+    ['tornado', '0.02', null, 2],
+  ]);
   t.deepEqual(areas[1]?.geometry, { type: 'MultiPolygon', coordinates: [[INNER]] });
 });
 

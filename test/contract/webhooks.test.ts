@@ -183,13 +183,11 @@ test('a new url takes over what is being retried', async (t) => {
   await runTasks(t.context);
   await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`, sending('PUT', { url: 'https://new.example.com' }));
   await runTasks(t.context);
-  t.deepEqual(
-    t.context.receivers.received.map(({ url, body }) => [url, body.id]),
-    [
-      [RECEIVER, event],
-      ['https://new.example.com', event],
-    ],
-  );
+  const deliveries = t.context.receivers.received.map(({ url, body }) => [url, body.id]);
+  t.deepEqual(deliveries, [
+    [RECEIVER, event],
+    ['https://new.example.com', event],
+  ]);
 });
 
 for (const status of ['paused', 'disabled'])
@@ -332,10 +330,8 @@ test('every attempt is shown, newest first; the first shares the tail of its eve
   t.like(second, { event_id: event, attempt: 2, status_code: 200, success: true, error: null, next_retry_at: null });
   t.regex(String(second?.id), /^whd_[0-9A-HJKMNP-TV-Z]{26}$/);
   t.not(second?.id, first?.id);
-  t.deepEqual(
-    t.context.receivers.received.map(({ text }) => text),
-    Array(2).fill(t.context.receivers.received[0]?.text),
-  );
+  const texts = t.context.receivers.received.map(({ text }) => text);
+  t.deepEqual(texts, Array(2).fill(t.context.receivers.received[0]?.text));
 });
 
 test('an attempt that ended without an answer shows its class and no status, a blocked one connect', async (t) => {

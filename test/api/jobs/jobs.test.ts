@@ -607,10 +607,8 @@ test('texts that a spreadsheet would run begin with an apostrophe in csv, number
   t.is(rows[0]?.lon, '-99.5');
   t.true(csv.text().endsWith('\r\n'));
   const { features } = collection((await written({ dataset: 'reports', format: 'geojson' })).text());
-  t.deepEqual(
-    features.map(({ properties }) => properties.place),
-    HOSTILE,
-  );
+  const places = features.map(({ properties }) => properties.place);
+  t.deepEqual(places, HOSTILE);
 });
 
 test('a geojson export is a FeatureCollection of RFC 7946 that says whose data it holds', async (t) => {
@@ -727,10 +725,8 @@ test('reports are without data where the feeds say nothing, whatever radar saw',
   t.is(withoutRadar.row_count, HOSTILE.length);
   // A file that only adds records no time: of dates without a report from it nothing is known.
   const without = withoutRadar.dates_without_data as readonly string[];
-  t.deepEqual(
-    [DAY, QUIET].map((date) => without.includes(date)),
-    [false, true],
-  );
+  const isWithout = [DAY, QUIET].map((date) => without.includes(date));
+  t.deepEqual(isWithout, [false, true]);
   const before = await factsOf({ dataset: 'reports', date_start: '2026-04-29', date_end: DAY });
   t.deepEqual(before.dates_without_data, ['2026-04-29', '2026-04-30']);
   const late = await factsOf({ dataset: 'reports', date_start: '2026-05-10', date_end: '2026-05-12' });
@@ -761,10 +757,8 @@ test('an export that is given up throws the reason and leaves no temporary data;
   const running = writeExport(stopping, params, join(out, 'running'), stop.signal);
   await t.throwsAsync(running, { message: 'the service stops' });
   t.is((await written({ dataset: 'detections', format: 'csv' })).summary.row_count, 15);
-  t.deepEqual(
-    readdirSync(out).filter((name) => name.startsWith('running.')),
-    [],
-  );
+  const leftFiles = readdirSync(out).filter((name) => name.startsWith('running.'));
+  t.deepEqual(leftFiles, []);
 });
 
 test('a file of the edition that is gone is data that cannot be read now, never fewer rows', async (t) => {

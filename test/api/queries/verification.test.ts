@@ -237,10 +237,8 @@ test('beside the answer come the pixels within the radius, every report in it wi
     const point = { lat: Math.round(largest.lat * 1e5) / 1e5, lon: Math.round(largest.lon * 1e5) / 1e5 };
     const { events, verification } = await ask({ ...point, ...RANGE });
     const { dates_without_data } = verification.radar_gaps;
-    t.deepEqual(
-      [dates_without_data.length, dates_without_data[0], dates_without_data.at(-1)],
-      [30, RANGE.date_start, '2026-04-30'],
-    );
+    const missingDates = [dates_without_data.length, dates_without_data[0], dates_without_data.at(-1)];
+    t.deepEqual(missingDates, [30, RANGE.date_start, '2026-04-30']);
     const event = events[verification.events.findIndex(({ event_date }) => event_date === largest.date)];
     const inside = new Map<string, number>();
     for (const { date, lat, lon, mm } of seen)
@@ -288,10 +286,8 @@ test('a report also has the warnings in force when the hail was largest, and the
     }
     const { warnings } = await material({ lat: 35.07853, lon: -97.23661 }, LAST);
     const end_ms = Date.parse(warning.ends);
-    t.deepEqual(
-      [...(warnings ?? [])],
-      [[LAST, [{ event: 'Severe Thunderstorm Warning', end_ms, data_source: 'observed' }]]],
-    );
+    const inForce = [...(warnings ?? [])];
+    t.deepEqual(inForce, [[LAST, [{ event: 'Severe Thunderstorm Warning', end_ms, data_source: 'observed' }]]]);
   } finally {
     await engine.close();
     await catalog.close();
@@ -397,10 +393,8 @@ test('storm dates of months without a ground report, and a place where no data c
     t.regex(verification.methodology.description, /no ground reports were collected: 30\. That none is listed/);
     t.notRegex(verification.methodology.description, /outside the published area/);
     const honolulu = await ask({ lat: 21.3, lon: -157.86, ...RANGE });
-    t.regex(
-      honolulu.verification.methodology.description,
-      /lies outside the published area, .* no data can exist there/,
-    );
+    const description = honolulu.verification.methodology.description;
+    t.regex(description, /lies outside the published area, .* no data can exist there/);
   });
 });
 

@@ -203,10 +203,8 @@ test('any order within ten minutes, with any repetitions, gives one created and 
       );
       const count = (mark: string) => marks.filter((one) => one === mark).length;
       t.deepEqual([count('C'), count('R')], [ends.length, ends.length]);
-      t.deepEqual(
-        alerts.map(({ last_seen_ms }) => (last_seen_ms - START_MS) / MS_PER_MIN),
-        ends,
-      );
+      const lastMinutes = alerts.map(({ last_seen_ms }) => (last_seen_ms - START_MS) / MS_PER_MIN);
+      t.deepEqual(lastMinutes, ends);
     },
   );
   fc.assert(property, { numRuns: 300 });
@@ -367,10 +365,8 @@ const inForce = (messages: readonly Warning[], at: number) =>
 
 test('a warning is in force from when it is sent until the event ends, the end excluded', (t) => {
   const warning = message('a', 0, 45);
-  t.deepEqual(
-    [-1, 0, 44, 45].map((at) => inForce([warning], at).length),
-    [0, 1, 1, 0],
-  );
+  const counts = [-1, 0, 44, 45].map((at) => inForce([warning], at).length);
+  t.deepEqual(counts, [0, 1, 1, 0]);
 });
 
 const NO_VTEC = { vtec_event: null, vtec_action: null };
@@ -456,11 +452,10 @@ test('nothing in force has expired, and the order of arrival does not matter', (
     fc.integer({ min: 0, max: 120 }),
     (messages, at) => {
       const found = warningsInForce(messages, at);
-      t.true(
-        found.every(
-          ({ issued_at, expires_at }) => issued_at <= T0 + at * MS_PER_MIN && expires_at > T0 + at * MS_PER_MIN,
-        ),
+      const isAllInForce = found.every(
+        ({ issued_at, expires_at }) => issued_at <= T0 + at * MS_PER_MIN && expires_at > T0 + at * MS_PER_MIN,
       );
+      t.true(isAllInForce);
       t.deepEqual(warningsInForce(messages.toReversed(), at), found);
     },
   );
@@ -548,14 +543,10 @@ test('below nine tenths every minute that was not seen counts, however short, an
   t.is(part?.gap_count, 144);
   t.is(part?.gaps.length, GAPS_LISTED_MAX);
   const longest = every(100).map((minute) => timestamp(at(minute)));
-  t.deepEqual(
-    longest.filter((from) => !part?.gaps.some((gap) => gap.from === from)),
-    [],
-  );
-  t.deepEqual(
-    part?.gaps.map(({ from }) => from),
-    part?.gaps.map(({ from }) => from).toSorted(),
-  );
+  const unlisted = longest.filter((from) => !part?.gaps.some((gap) => gap.from === from));
+  t.deepEqual(unlisted, []);
+  const starts = part?.gaps.map(({ from }) => from);
+  t.deepEqual(starts, part?.gaps.map(({ from }) => from).toSorted());
   t.is(partOf(ofScans(minutes, every(30))), undefined);
 });
 
@@ -840,10 +831,8 @@ test('order does not matter', (t) => {
     ]),
   );
   const turned = { row: pixels.row.toReversed(), col: pixels.col.toReversed(), mm: pixels.mm.toReversed() };
-  t.deepEqual(
-    drawTiers({ pixels: turned, min_size_mm: 19, simplify_m: 500 }),
-    drawTiers({ pixels, min_size_mm: 19, simplify_m: 500 }),
-  );
+  const redrawn = drawTiers({ pixels: turned, min_size_mm: 19, simplify_m: 500 });
+  t.deepEqual(redrawn, drawTiers({ pixels, min_size_mm: 19, simplify_m: 500 }));
 });
 
 sharedTest(
@@ -852,16 +841,14 @@ sharedTest(
     const pixels = maximumPixelsOf(realField(REAL_DAY));
     for (const simplify_m of [0, 500, 5000]) {
       const tiers = drawTiers({ pixels, min_size_mm: 19, simplify_m });
-      t.deepEqual(
-        tiers.map(({ threshold_mm, area_km2 }) => [threshold_mm, area_km2.toFixed(4)]),
-        [
-          [19, '2554.3145'],
-          [25, '820.3107'],
-          [38, '84.9898'],
-          [63, '2.8536'],
-          [69, '1.7587'],
-        ],
-      );
+      const areas = tiers.map(({ threshold_mm, area_km2 }) => [threshold_mm, area_km2.toFixed(4)]);
+      t.deepEqual(areas, [
+        [19, '2554.3145'],
+        [25, '820.3107'],
+        [38, '84.9898'],
+        [63, '2.8536'],
+        [69, '1.7587'],
+      ]);
       for (const { geometry } of tiers) t.is(isValidMultiPolygon(geometry), null);
     }
   },

@@ -166,16 +166,14 @@ test('the five nearest reports are told, by distance, then id', (t) => {
   const far = [1, 2, 3, 4].map((km) => report(20, { km, report_id: `far ${km}` }));
   const same = ['c', 'b', 'a'].map((report_id, k) => report(10 * (k + 1), { km: 0.5, report_id }));
   const { nearest_reports } = only([], [...far, ...same]).ground_truth;
-  t.deepEqual(
-    nearest_reports.map(({ max_size_mm, distance_m }) => [max_size_mm, distance_m]),
-    [
-      [30, 500],
-      [20, 500],
-      [10, 500],
-      [20, 1000],
-      [20, 2000],
-    ],
-  );
+  const nearest = nearest_reports.map(({ max_size_mm, distance_m }) => [max_size_mm, distance_m]);
+  t.deepEqual(nearest, [
+    [30, 500],
+    [20, 500],
+    [10, 500],
+    [20, 1000],
+    [20, 2000],
+  ]);
 });
 
 test('where radars did not cover the point in more than a quarter of the scans, .5 is the most and the note says why', (t) => {

@@ -108,10 +108,8 @@ test('names that begin with the text come before names that have it later, and t
     },
     [],
   );
-  t.deepEqual(
-    small.find('worth').map(({ label }) => label),
-    ['Worthington, OH', 'Worth, IL', 'Fort Worth, TX'],
-  );
+  const ofSmall = small.find('worth').map(({ label }) => label);
+  t.deepEqual(ofSmall, ['Worthington, OH', 'Worth, IL', 'Fort Worth, TX']);
 });
 
 test('counties of a name are shown with its towns', (t) => {

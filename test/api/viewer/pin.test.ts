@@ -73,10 +73,8 @@ for (const [title, hailAt_km, within_km, histories] of [
   test(`with ${title}, what fell is known after ${histories} histories, and again for nothing`, async (t) => {
     const { paths, calls } = asked(hailAt_km);
     const { within, quality } = await calls.fell(AT, DATE, NOW_MS);
-    t.deepEqual(
-      within.map((day) => day?.distance_km ?? null),
-      [...within_km],
-    );
+    const distances = within.map((day) => day?.distance_km ?? null);
+    t.deepEqual(distances, [...within_km]);
     t.is(quality.detection_word, 'good');
     const count = paths.filter((path) => path.startsWith('/hail/history')).length;
     t.is(count, histories);
