@@ -40,6 +40,7 @@ import {
 } from '../support/service/portfolio.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
+import { parsed } from './answers.ts';
 
 const test = testWith(() => startService({ endpoints: [...AREA_ENDPOINTS, ...PORTFOLIO] }), closeWithoutFailures);
 const NOW = '2026-05-02T00:55:00.000Z';
@@ -920,11 +921,8 @@ async function hailOf({ services }: RunningService): Promise<Pixel[]> {
   );
 }
 
-async function impacts(service: RunningService, query = `date=${DATE}`): Promise<PortfolioImpacts> {
-  const response = await service.call(`${IMPACTS}?${query}`);
-  if (response.status !== 200) throw new Error(`impacts answers ${response.status} ${await response.text()}`);
-  return PortfolioImpacts.parse(await response.json());
-}
+const impacts = (service: RunningService, query = `date=${DATE}`) =>
+  parsed(service.call(`${IMPACTS}?${query}`), PortfolioImpacts);
 
 testImpacts('a location inside the largest detection is impacted at 0 m, one far away is left out', async (t) => {
   const [largest] = await hailOf(t.context);

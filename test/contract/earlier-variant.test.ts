@@ -17,6 +17,7 @@ import { ownFor } from '../support/service/own-resources.ts';
 import { upload } from '../support/service/portfolio.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import type { CallInit } from '../support/service/service.ts';
+import { closeWithoutFailures } from '../support/service/test-with.ts';
 import { sending } from '../support/service/webhooks.ts';
 import { startWholeService, WHOLE_NOW_MS, type WholeService } from '../support/service/whole-service.ts';
 
@@ -35,10 +36,7 @@ let whole: WholeService;
 test.before(async () => {
   whole = await startWholeService();
 });
-test.after.always(async (t) => {
-  t.deepEqual(whole.service.failures, []);
-  await whole.service.close();
-});
+test.after.always((t) => closeWithoutFailures(t, whole.service));
 
 interface Enveloped<Data> {
   readonly data: Data;

@@ -8,6 +8,7 @@ import { scratch } from '../support/data/world.ts';
 import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import type { RunningService } from '../support/service/service.ts';
+import { parsed } from './answers.ts';
 
 const FORECAST = '/v1/hail/forecast';
 const NOW_MS = Date.parse('2026-05-01T20:12:00Z');
@@ -27,11 +28,8 @@ async function serve(t: ExecutionContext, rows: readonly Forecast[] | null = ROW
   return serveAt(t, getHailForecast, data_root, now_ms);
 }
 
-async function ask(service: RunningService, { lat, lon } = IN, more = ''): Promise<HailForecast> {
-  const response = await service.call(`${FORECAST}?lat=${lat}&lon=${lon}${more}`);
-  if (response.status !== 200) throw new Error(`the forecast answers ${response.status} ${await response.text()}`);
-  return HailForecast.parse(await response.json());
-}
+const ask = (service: RunningService, { lat, lon } = IN, more = '') =>
+  parsed(service.call(`${FORECAST}?lat=${lat}&lon=${lon}${more}`), HailForecast);
 
 async function sourceOf(service: RunningService, { lat, lon } = IN): Promise<string | null> {
   return (await service.call(`${FORECAST}?lat=${lat}&lon=${lon}`)).headers.get('X-Data-Source');

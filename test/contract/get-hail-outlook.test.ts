@@ -9,6 +9,7 @@ import { scratch } from '../support/data/world.ts';
 import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import type { RunningService } from '../support/service/service.ts';
+import { parsed } from './answers.ts';
 
 const OUTLOOK = '/v1/hail/outlook';
 const NOW_MS = Date.parse('2026-05-01T13:00:00Z');
@@ -28,11 +29,8 @@ async function serve(t: ExecutionContext, rows: readonly Outlook[] | null = ROWS
   return serveAt(t, getHailOutlook, data_root, now_ms);
 }
 
-async function ask(service: RunningService, { lat, lon } = IN, more = ''): Promise<HailOutlook> {
-  const response = await service.call(`${OUTLOOK}?lat=${lat}&lon=${lon}${more}`);
-  if (response.status !== 200) throw new Error(`the outlook answers ${response.status} ${await response.text()}`);
-  return HailOutlook.parse(await response.json());
-}
+const ask = (service: RunningService, { lat, lon } = IN, more = '') =>
+  parsed(service.call(`${OUTLOOK}?lat=${lat}&lon=${lon}${more}`), HailOutlook);
 
 async function sourceOf(service: RunningService, { lat, lon } = IN): Promise<string | null> {
   return (await service.call(`${OUTLOOK}?lat=${lat}&lon=${lon}`)).headers.get('X-Data-Source');

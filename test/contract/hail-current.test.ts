@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest from 'ava';
 import { selectList } from '../../api/queries/sql.ts';
@@ -13,6 +13,7 @@ import { midnight, publish, SCRATCH } from '../support/data/world.ts';
 import { limitKey, openAccount } from '../support/service/account.ts';
 import { changePlan, creditsUsed, sending } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithData, parsed } from './answers.ts';
 
 const test = anyTest.serial;
 
@@ -43,17 +44,9 @@ anyTest.before(async () => {
     edition.paths('cells', edition.dates),
   ]);
 });
-anyTest.after.always(async (t) => {
-  t.deepEqual(service.failures, []);
-  await service.close();
-  rmSync(data_root, { recursive: true, force: true });
-});
+anyTest.after.always((t) => closeWithData(t, service, data_root));
 
-async function ask(query = ALL, at: RunningService = service): Promise<HailCurrent> {
-  const response = await at.call(`${PATH}?${query}`);
-  if (response.status !== 200) throw new Error(`hail/current answers ${response.status} ${await response.text()}`);
-  return HailCurrent.parse(await response.json());
-}
+const ask = (query = ALL, at: RunningService = service) => parsed(at.call(`${PATH}?${query}`), HailCurrent);
 
 const round = (value: number, decimals: number) => Math.round(value * 10 ** decimals) / 10 ** decimals;
 
@@ -236,18 +229,10 @@ anyTest.before(async () => {
   await publish(batch_data_root, await midnight());
   batchService = await startService({ endpoints, data_root: batch_data_root, now_ms: NOW_MS });
 });
-anyTest.after.always(async (t) => {
-  t.deepEqual(batchService.failures, []);
-  await batchService.close();
-  rmSync(batch_data_root, { recursive: true, force: true });
-});
+anyTest.after.always((t) => closeWithData(t, batchService, batch_data_root));
 
 const send = (body: unknown, query = '') => batchService.call(`${BATCH_PATH}${query}`, sending('POST', body));
-async function askBatch(locations: readonly unknown[]) {
-  const response = await send({ locations });
-  if (response.status !== 200) throw new Error(`batch answers ${response.status} ${await response.text()}`);
-  return HailBatch.parse(await response.json());
-}
+const askBatch = (locations: readonly unknown[]) => parsed(send({ locations }), HailBatch);
 
 const PLACES = [
   { lat: 35.2, lon: -97, radius_km: 150 },

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { selectList } from '../../api/queries/sql.ts';
@@ -30,6 +30,7 @@ import {
 } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithData, isRefusedFor, parsed } from './answers.ts';
 
 const PATH = '/v1/hail/history';
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
@@ -51,17 +52,9 @@ test.before(async () => {
     [edition.paths('detections', edition.dates)],
   );
 });
-test.after.always(async (t) => {
-  t.deepEqual(service.failures, []);
-  await service.close();
-  rmSync(data_root, { recursive: true, force: true });
-});
+test.after.always((t) => closeWithData(t, service, data_root));
 
-async function ask(query: string, at: RunningService = service): Promise<HailHistory> {
-  const response = await at.call(`${PATH}?${query}`);
-  if (response.status !== 200) throw new Error(`history answers ${response.status} ${await response.text()}`);
-  return HailHistory.parse(await response.json());
-}
+const ask = (query: string, at: RunningService = service) => parsed(at.call(`${PATH}?${query}`), HailHistory);
 
 const round = (value: number, decimals: number) => Math.round(value * 10 ** decimals) / 10 ** decimals;
 const time = (time_ms: number) => new Date(time_ms).toISOString().replace('.000', '');
@@ -189,13 +182,9 @@ for (const [query, parameter] of [
   ['lat=35&lon=-97&min_size_mm=200.5', 'min_size_mm'],
   ['lat=35&lon=-97&detail=all', 'detail'],
 ] as const)
-  test.serial(`GET /v1/hail/history?${query} is 400 invalid_parameter about ${parameter}`, async (t) => {
-    const response = await service.call(`${PATH}?${query}`);
-    t.is(response.status, 400);
-    const { error, message } = (await response.json()) as { error: string; message: string };
-    t.is(error, 'invalid_parameter');
-    t.true(message.startsWith(parameter), message);
-  });
+  test.serial(`GET /v1/hail/history?${query} is 400 invalid_parameter about ${parameter}`, async (t) =>
+    isRefusedFor(t, service.call(`${PATH}?${query}`), parameter),
+  );
 
 test.serial('GET /v1/hail/history tells when radar did not see the point, as verification does', async (t) => {
   const { radar_gaps } = await ask(`${AT}&days=2`);
@@ -227,19 +216,13 @@ const FIELD = drawTenths(
   ],
   { row0: 1499, col0: 3000 },
 );
+/** A pixel that was filled in between scans. */
+const FILLED = { interpolated: true, first_detected: null, last_detected: null, detection_scans: 0 };
 const SCANS = ['20:00', '20:02'].map((clock) => Date.parse(`${DAY}T${clock}:00Z`));
 
 test.before(async () => {
   const hail = standingHail(DAY, FIELD, SCANS);
-  const filled = dayMaxRow({
-    row: 1500,
-    col: 3004,
-    max_mm: 45,
-    interpolated: true,
-    first_detected: null,
-    last_detected: null,
-    detection_scans: 0,
-  });
+  const filled = dayMaxRow({ ...FILLED, row: 1500, col: 3004, max_mm: 45 });
   const small = standingHail(SMALL, drawTenths([[150]], { row0: 1500, col0: 3000 }), [
     Date.parse(`${SMALL}T20:00:00Z`),
   ]);
@@ -255,20 +238,12 @@ test.before(async () => {
     now_ms: SWATHS_NOW_MS,
   });
 });
-test.after.always(async (t) => {
-  t.deepEqual(swathsService.failures, []);
-  await swathsService.close();
-  rmSync(swaths_data_root, { recursive: true, force: true });
-});
+test.after.always((t) => closeWithData(t, swathsService, swaths_data_root));
 
-async function swaths(query: string): Promise<Swaths> {
-  const response = await swathsService.call(`${SWATHS}?${query}`);
-  if (response.status !== 200) throw new Error(`swaths answers ${response.status} ${await response.text()}`);
-  return Swaths.parse(await response.json());
-}
+const swaths = (query: string) => parsed(swathsService.call(`${SWATHS}?${query}`), Swaths);
 
-async function refusal(query: string): Promise<string> {
-  const response = await swathsService.call(`${SWATHS}?${query}`);
+async function refusal(query: string, at = swathsService, path = SWATHS): Promise<string> {
+  const response = await at.call(`${path}?${query}`);
   const { error, message } = (await response.json()) as { error: string; message: string };
   return `${response.status} ${error}: ${message}`;
 }
@@ -421,14 +396,8 @@ test('GET /v1/hail/swaths as geojson without hail is an empty FeatureCollection'
 sharedTest('GET /v1/hail/swaths of the real day has the areas and counts measured independently', async (t) => {
   const answer = await swaths(`date=${REAL_DATE}`);
   t.like(answer, { n_detections: 2746, max_size_mm: 82.8 });
-  const areas = answer.tiers.map(({ threshold_mm, area_km2 }) => [threshold_mm, area_km2]);
-  t.deepEqual(areas, [
-    [19, 2554.3],
-    [25, 820.3],
-    [38, 85],
-    [63, 2.9],
-    [69, 1.8],
-  ]);
+  t.deepEqual(pluck(answer.tiers, 'threshold_mm'), [19, 25, 38, 63, 69]);
+  t.deepEqual(pluck(answer.tiers, 'area_km2'), [2554.3, 820.3, 85, 2.9, 1.8]);
   const illinois = await swaths(`date=${REAL_DATE}&bbox=-91.52,36.97,-87.01,42.51`);
   t.like(illinois, { n_detections: 2235, max_size_mm: 50.1 });
   t.deepEqual(pluck(illinois.tiers.slice(0, 3), 'area_km2'), [2069.6, 734.6, 69.4]);
@@ -461,16 +430,6 @@ const MAY = 'date_start=2026-05-01&date_end=2026-05-10';
 const events_data_root = mkdtempSync(join(SCRATCH, 'hail-events-'));
 let eventsService: RunningService;
 
-/** From 40 N, 100 W, tenths of a millimetre: one row in Nebraska, two in Kansas. */
-const EVENTS_FIELD = drawTenths(
-  [
-    [0, 0, 200, 0, 0],
-    [120, 200, 260, 190, 0],
-    [0, 0, 390, 189, 60],
-  ],
-  { row0: 1499, col0: 3000 },
-);
-
 /** Two storms in Kansas, one of them weak at its rim; in Nebraska a cell without a track, of no cell in the second scan. */
 function stormOf({ row, col, scan_time }: Detection): Pick<Detection, 'track_id' | 'cell_index'> {
   if (row === 1499) return { track_id: null, cell_index: scan_time === Date.parse('2026-05-01T20:00:00Z') ? 2 : null };
@@ -483,16 +442,8 @@ function at(date: string, ...clocks: string[]): number[] {
 }
 
 test.before(async () => {
-  const hail = standingHail(EVENTS_FIRST, EVENTS_FIELD, at(EVENTS_FIRST, '20:00', '20:02'));
-  const filled = dayMaxRow({
-    row: 1600,
-    col: 3100,
-    max_mm: 60,
-    interpolated: true,
-    first_detected: null,
-    last_detected: null,
-    detection_scans: 0,
-  });
+  const hail = standingHail(EVENTS_FIRST, FIELD, at(EVENTS_FIRST, '20:00', '20:02'));
+  const filled = dayMaxRow({ ...FILLED, row: 1600, col: 3100, max_mm: 60 });
   const seen = hail.detections.map((detection) => ({ ...detection, ...stormOf(detection) }));
   const days = [
     { storm_date: EVENTS_FIRST, rows: { ...hail, day_max: [...hail.day_max, filled], detections: seen } },
@@ -512,23 +463,11 @@ test.before(async () => {
     now_ms: EVENTS_NOW_MS,
   });
 });
-test.after.always(async (t) => {
-  t.deepEqual(eventsService.failures, []);
-  await eventsService.close();
-  rmSync(events_data_root, { recursive: true, force: true });
-});
+test.after.always((t) => closeWithData(t, eventsService, events_data_root));
 
-async function askEvents(query: string): Promise<Events> {
-  const response = await eventsService.call(`${EVENTS}?${query}`);
-  if (response.status !== 200) throw new Error(`events answers ${response.status} ${await response.text()}`);
-  return Events.parse(await response.json());
-}
+const askEvents = (query: string) => parsed(eventsService.call(`${EVENTS}?${query}`), Events);
 
-async function refusalOfEvents(query: string): Promise<string> {
-  const response = await eventsService.call(`${EVENTS}?${query}`);
-  const { error, message } = (await response.json()) as { error: string; message: string };
-  return `${response.status} ${error}: ${message}`;
-}
+const refusalOfEvents = (query: string) => refusal(query, eventsService, EVENTS);
 
 test('GET /v1/events lists days with hail of at least 19 mm, oldest first, and no others', async (t) => {
   const answer = await askEvents(MAY);

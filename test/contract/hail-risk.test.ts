@@ -18,6 +18,8 @@ import { KTLX, publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
 import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithoutFailures } from '../support/service/test-with.ts';
+import { isRefusedFor, parsed } from './answers.ts';
 
 const RISK = '/v1/hail/risk';
 const NORMAN = 'lat=35.18&lon=-97.44';
@@ -42,11 +44,7 @@ async function overCell(
   return Object.assign(await serviceOver(t, data_root), { data_root });
 }
 
-async function ask(service: RunningService, query = NORMAN): Promise<HailRisk> {
-  const response = await service.call(`${RISK}?${query}`);
-  if (response.status !== 200) throw new Error(`risk answers ${response.status} ${await response.text()}`);
-  return HailRisk.parse(await response.json());
-}
+const ask = (service: RunningService, query = NORMAN) => parsed(service.call(`${RISK}?${query}`), HailRisk);
 
 test('GET /v1/hail/risk answers the year and the twelve months of the cell that the point lies in', async (t) => {
   const { annual, monthly, ...rest } = await ask(await overCell(t));
@@ -204,13 +202,8 @@ for (const [query, start] of [
   ['lat=0x10&lon=0', 'lat'],
   ['lat=35&lat=36&lon=-97', 'lat'],
 ] as const)
-  test(`GET /v1/hail/risk refuses '${query}', and begins with what is at fault`, async (t) => {
-    const response = await (await overCell(t)).call(`${RISK}?${query}`);
-    t.is(response.status, 400);
-    const { error, message } = (await response.json()) as { error: string; message: string };
-    t.is(error, 'invalid_parameter');
-    t.true(message.startsWith(start), message);
-  });
+  test(`GET /v1/hail/risk refuses '${query}', and begins with what is at fault`, async (t) =>
+    isRefusedFor(t, (await overCell(t)).call(`${RISK}?${query}`), start));
 
 test('GET /v1/hail/risk hints that lat and lon look swapped', async (t) => {
   const response = await (await overCell(t)).call(`${RISK}?lat=-97.44&lon=35.18`);
@@ -224,16 +217,10 @@ let service: RunningService;
 test.before(async () => {
   service = await startService({ endpoints: [getCoverage], now_ms: MAY_MS });
 });
-test.after.always(async (t) => {
-  t.deepEqual(service.failures, []);
-  await service.close();
-});
+test.after.always((t) => closeWithoutFailures(t, service));
 
-async function askCoverage(lat: number, lon: number, of = service): Promise<Coverage> {
-  const response = await of.call(`${COVERAGE}?lat=${lat}&lon=${lon}`);
-  if (response.status !== 200) throw new Error(`coverage answers ${response.status} ${await response.text()}`);
-  return Coverage.parse(await response.json());
-}
+const askCoverage = (lat: number, lon: number, of = service) =>
+  parsed(of.call(`${COVERAGE}?lat=${lat}&lon=${lon}`), Coverage);
 
 test('GET /v1/coverage answers the quality block of the point in the present UTC month', async (t) => {
   const { location, covered, month, detection_quality, note } = await askCoverage(35.181234567, -97.44);

@@ -178,10 +178,7 @@ let whole: WholeService;
 test.before(async () => {
   whole = await startWholeService();
 });
-test.after.always(async (t) => {
-  t.deepEqual(whole.service.failures, []);
-  await whole.service.close();
-});
+test.after.always((t) => closeWithoutFailures(t, whole.service));
 
 function keyed(): DescribedOperation[] {
   return whole.operations.filter((operation) => operation.keyed);

@@ -447,10 +447,7 @@ let whole: WholeService;
 test.before(async () => {
   whole = await startWholeService();
 });
-test.after.always(async (t) => {
-  t.deepEqual(whole.service.failures, []);
-  await whole.service.close();
-});
+test.after.always((t) => closeWithoutFailures(t, whole.service));
 
 /** What a success of an operation is described as. */
 function successOf({ responses }: DescribedOperation) {
@@ -637,10 +634,7 @@ test.before(async () => {
     public_routes: () => docsRoutes(source),
   });
 });
-test.after.always('no page failed', async (t) => {
-  t.deepEqual(service.failures, []);
-  await service.close();
-});
+test.after.always('no page failed', (t) => closeWithoutFailures(t, service));
 const fetchPage = (path: string) => service.call(path, { key: null });
 const pageOf = async (path: string) => (await fetchPage(path)).text();
 

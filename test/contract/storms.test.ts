@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest, { type ExecutionContext } from 'ava';
 import { selectList } from '../../api/queries/sql.ts';
@@ -23,10 +23,12 @@ import {
   publishedRoot,
   SCRATCH,
   scansBetween,
+  scratch,
   NOW_MS as WORLD_NOW_MS,
 } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithData, isRefusedFor, parsed } from './answers.ts';
 
 const test = anyTest.serial;
 
@@ -55,17 +57,9 @@ anyTest.before(async () => {
     edition.paths('cells', edition.dates),
   ]);
 });
-anyTest.after.always(async (t) => {
-  t.deepEqual(service.failures, []);
-  await service.close();
-  rmSync(data_root, { recursive: true, force: true });
-});
+anyTest.after.always((t) => closeWithData(t, service, data_root));
 
-async function ask(query = ALL, at: RunningService = service): Promise<Storms> {
-  const response = await at.call(`${PATH}?${query}`);
-  if (response.status !== 200) throw new Error(`storms answers ${response.status} ${await response.text()}`);
-  return Storms.parse(await response.json());
-}
+const ask = (query = ALL, at: RunningService = service) => parsed(at.call(`${PATH}?${query}`), Storms);
 
 /** Zero has no sign. */
 const round = (value: number, decimals: number) => Math.round(value * 10 ** decimals) / 10 ** decimals + 0;
@@ -188,13 +182,8 @@ for (const [query, parameter] of [
   ['lat=abc&lon=-97', 'lat'],
   ['lat=35&lon=-97&detail=', 'detail'],
 ] as const)
-  test(`GET /v1/storms?${query} is 400 invalid_parameter about ${parameter}`, async (t) => {
-    const response = await service.call(`${PATH}?${query}`);
-    t.is(response.status, 400);
-    const { error, message } = (await response.json()) as { error: string; message: string };
-    t.is(error, 'invalid_parameter');
-    t.true(message.startsWith(parameter), message);
-  });
+  test(`GET /v1/storms?${query} is 400 invalid_parameter about ${parameter}`, async (t) =>
+    isRefusedFor(t, service.call(`${PATH}?${query}`), parameter));
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 const NO_HAIL = { day_max: [], detections: [], cells: [] };
@@ -212,11 +201,7 @@ anyTest.before(async () => {
     [edition.paths('tracks', edition.dates)],
   );
 });
-anyTest.after.always(async (t) => {
-  t.deepEqual(trackService.failures, []);
-  await trackService.close();
-  rmSync(track_data_root, { recursive: true, force: true });
-});
+anyTest.after.always((t) => closeWithData(t, trackService, track_data_root));
 
 const seen = (track_id: string) => trackRows.filter((row) => row.track_id === track_id && row.state === 'tracked');
 const idsWhere = (holds: (own: readonly TrackPoint[]) => boolean) =>
@@ -226,11 +211,8 @@ const datesOf = (own: readonly TrackPoint[]) => new Set(own.map((row) => row.sto
 /** Seen on both sides of midnight. */
 const overMidnight = () => idsWhere((own) => datesOf(own).size === 2)[0] as string;
 
-async function askTrack(track_id: string, query = '', at: RunningService = trackService): Promise<StormTrack> {
-  const response = await at.call(`/v1/storms/${track_id}${query}`);
-  if (response.status !== 200) throw new Error(`storm answers ${response.status} ${await response.text()}`);
-  return StormTrack.parse(await response.json());
-}
+const askTrack = (track_id: string, query = '', at: RunningService = trackService) =>
+  parsed(at.call(`/v1/storms/${track_id}${query}`), StormTrack);
 
 test('GET /v1/storms/{track_id} answers the whole track, oldest first, across midnight', async (t) => {
   const track_id = overMidnight();
@@ -269,7 +251,7 @@ test('GET /v1/storms/{track_id} answers the same points whichever of its dates s
 
 /** A service on made rows: a storm of one date, and one over a midnight whose cell another shares. */
 async function onMadeRows(t: ExecutionContext, now_ms: number): Promise<RunningService> {
-  const made = mkdtempSync(join(SCRATCH, 'hail-track-'));
+  const made = await scratch(t);
   const before = Date.parse(`${LAST}T00:00:00Z`) - 60_000;
   const after = before + 120_000;
   const life = { first_detected: before, duration_min: 2 };
@@ -304,10 +286,7 @@ async function onMadeRows(t: ExecutionContext, now_ms: number): Promise<RunningS
     now_ms,
   );
   const other = await startService({ endpoints: [getStorm], data_root: made, now_ms });
-  t.teardown(async () => {
-    await other.close();
-    rmSync(made, { recursive: true, force: true });
-  });
+  t.teardown(() => other.close());
   return other;
 }
 
@@ -338,16 +317,13 @@ test('GET /v1/storms/{track_id} gives radar_signals the size of its own part of 
 });
 
 test('GET /v1/storms/{track_id} answers the same once its dates are closed', async (t) => {
-  const closed = mkdtempSync(join(SCRATCH, 'hail-track-'));
+  const closed = await scratch(t);
   await publish(closed, await midnight());
   await onRoot(closed, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
     for (const date of [FIRST, LAST]) await compactDay(root, date, MONTH_LATER_MS);
   });
   const other = await startService({ endpoints: [getStorm], data_root: closed, now_ms: MONTH_LATER_MS });
-  t.teardown(async () => {
-    await other.close();
-    rmSync(closed, { recursive: true, force: true });
-  });
+  t.teardown(() => other.close());
   const track_id = overMidnight();
   for (const query of [`?date=${FIRST}`, `?date=${LAST}&detail=advanced`])
     t.deepEqual(await askTrack(track_id, query, other), await askTrack(track_id, query));
@@ -439,17 +415,10 @@ anyTest.before(async () => {
     .map(({ item }) => item.seen)
     .reduce((best, one) => (one.estimated_size_mm > best.estimated_size_mm ? one : best));
 });
-anyTest.after.always(async (t) => {
-  t.deepEqual(nowcastService.failures, []);
-  await nowcastService.close();
-  rmSync(nowcast_data_root, { recursive: true, force: true });
-});
+anyTest.after.always((t) => closeWithData(t, nowcastService, nowcast_data_root));
 
-async function askNowcast(query: string, at: RunningService = nowcastService): Promise<Nowcast> {
-  const response = await at.call(`${NOWCAST_PATH}?${query}`);
-  if (response.status !== 200) throw new Error(`nowcast answers ${response.status} ${await response.text()}`);
-  return Nowcast.parse(await response.json());
-}
+const askNowcast = (query: string, at: RunningService = nowcastService) =>
+  parsed(at.call(`${NOWCAST_PATH}?${query}`), Nowcast);
 
 const at = ({ lat, lon }: { lat: number; lon: number }) => `lat=${lat}&lon=${lon}`;
 
@@ -478,13 +447,10 @@ const leadsWith = (simulated: boolean) =>
 
 /** A service over another data root of the same evening. */
 async function serviceOver(t: ExecutionContext, publishInto: (root: string) => Promise<void>): Promise<RunningService> {
-  const root = mkdtempSync(join(SCRATCH, 'hail-nowcast-'));
+  const root = await scratch(t);
   await publishInto(root);
   const other = await startService({ endpoints: [getHailNowcast], data_root: root, now_ms: NOW_MS });
-  t.teardown(async () => {
-    await other.close();
-    rmSync(root, { recursive: true, force: true });
-  });
+  t.teardown(() => other.close());
   return other;
 }
 
@@ -612,10 +578,5 @@ for (const [query, parameter] of [
   ['lat=35&lon=-97&radius_km=50.1', 'radius_km'],
   ['lat=35&lon=-97&radius_km=0', 'radius_km'],
 ] as const)
-  test(`GET /v1/hail/nowcast?${query} is 400 invalid_parameter about ${parameter}`, async (t) => {
-    const response = await nowcastService.call(`${NOWCAST_PATH}?${query}`);
-    t.is(response.status, 400);
-    const { error, message } = (await response.json()) as { error: string; message: string };
-    t.is(error, 'invalid_parameter');
-    t.true(message.startsWith(parameter), message);
-  });
+  test(`GET /v1/hail/nowcast?${query} is 400 invalid_parameter about ${parameter}`, async (t) =>
+    isRefusedFor(t, nowcastService.call(`${NOWCAST_PATH}?${query}`), parameter));

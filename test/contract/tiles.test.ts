@@ -36,6 +36,7 @@ import {
 } from '../support/data/world.ts';
 import { faultsOf } from '../support/kill/killed.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { closeWithData, parsed } from './answers.ts';
 
 const SCAN = '/v1/tiles/scan';
 const data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-scan-'));
@@ -45,17 +46,9 @@ test.before(async () => {
   await publish(data_root, await scansBetween('23:54', '00:06'));
   service = await startService({ endpoints: [getScanTiles], data_root, now_ms: NOW_MS });
 });
-test.after.always(async (t) => {
-  t.deepEqual(service.failures, []);
-  await service.close();
-  rmSync(data_root, { recursive: true, force: true });
-});
+test.after.always((t) => closeWithData(t, service, data_root));
 
-async function ask(query = ''): Promise<ScanTiles> {
-  const response = await service.call(`${SCAN}${query}`);
-  if (response.status !== 200) throw new Error(`tiles answers ${response.status} ${await response.text()}`);
-  return ScanTiles.parse(await response.json());
-}
+const ask = (query = '') => parsed(service.call(`${SCAN}${query}`), ScanTiles);
 
 test('GET /v1/tiles/scan answers the latest day with scans by default', async (t) => {
   const answer = await ask();
@@ -126,17 +119,9 @@ test.before(async () => {
   await publish(daily_data_root, await scansBetween('23:56', '00:04'));
   dailyService = await startService({ endpoints: [getDailyTiles], data_root: daily_data_root, now_ms: NOW_MS });
 });
-test.after.always(async (t) => {
-  t.deepEqual(dailyService.failures, []);
-  await dailyService.close();
-  rmSync(daily_data_root, { recursive: true, force: true });
-});
+test.after.always((t) => closeWithData(t, dailyService, daily_data_root));
 
-async function askDaily(query = ''): Promise<DailyTiles> {
-  const response = await dailyService.call(`${DAILY}${query}`);
-  if (response.status !== 200) throw new Error(`tiles answers ${response.status} ${await response.text()}`);
-  return DailyTiles.parse(await response.json());
-}
+const askDaily = (query = '') => parsed(dailyService.call(`${DAILY}${query}`), DailyTiles);
 
 test('GET /v1/tiles/daily answers today UTC by default', async (t) => {
   const answer = await askDaily();

@@ -41,6 +41,7 @@ import { creditsUsed, sending } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 import { until } from '../support/until.ts';
+import { closeWithData, parsed } from './answers.ts';
 
 const PATH = '/v1/verify';
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
@@ -68,20 +69,12 @@ anyTest.before(async () => {
   await publishFeeds(data_root, [reportList(FIRST, reports, NOW_MS)], NOW_MS);
   service = await startService({ endpoints: [createVerification], data_root, now_ms: NOW_MS });
 });
-anyTest.after.always(async (t) => {
-  t.deepEqual(service.failures, []);
-  await service.close();
-  rmSync(data_root, { recursive: true, force: true });
-});
+anyTest.after.always((t) => closeWithData(t, service, data_root));
 
 const about = (more: object = {}) => ({ lat: place.lat, lon: place.lon, date_start: FIRST, date_end: LAST, ...more });
 const send = (body: unknown, key?: string, at = service) =>
   at.call(PATH, sending('POST', body, key === undefined ? {} : { 'Idempotency-Key': key }));
-async function ask(body: unknown): Promise<Verification> {
-  const response = await send(body);
-  if (response.status !== 200) throw new Error(`verify answers ${response.status} ${await response.text()}`);
-  return Verification.parse(await response.json());
-}
+const ask = (body: unknown) => parsed(send(body), Verification);
 
 anyTest.serial('POST /v1/verify answers hit where radar and a report agree, and tells both', async (t) => {
   const answer = await ask(about());

@@ -30,6 +30,7 @@ import { scratch } from '../support/data/world.ts';
 import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
+import { parsed } from './answers.ts';
 
 const WARNINGS = '/v1/warnings';
 const NOW_MS = Date.parse('2026-05-01T20:12:00Z');
@@ -55,11 +56,8 @@ async function serve(t: ExecutionContext, files: readonly FeedFile[], now_ms = N
 const serveWarnings = (t: ExecutionContext, ...made: MadeWarning[]) =>
   serve(t, [alertsFile(NOW_MS, ...made), FAR_WATCH]);
 
-async function ask(service: RunningService, { lat, lon } = INSIDE, more = ''): Promise<Warnings> {
-  const response = await service.call(`${WARNINGS}?lat=${lat}&lon=${lon}${more}`);
-  if (response.status !== 200) throw new Error(`warnings answers ${response.status} ${await response.text()}`);
-  return Warnings.parse(await response.json());
-}
+const ask = (service: RunningService, { lat, lon } = INSIDE, more = '') =>
+  parsed(service.call(`${WARNINGS}?lat=${lat}&lon=${lon}${more}`), Warnings);
 
 const idsOf = ({ warnings: found }: Warnings) => found?.map(({ id }) => id);
 
@@ -508,11 +506,8 @@ async function serveOutlooks(t: ExecutionContext, files: readonly FeedFile[], no
   return serveAt(t, listOutlooks, data_root, now_ms);
 }
 
-async function askOutlooks(service: RunningService, { lat, lon } = IN, more = ''): Promise<SpcOutlookAnswer> {
-  const response = await service.call(`${OUTLOOK}?lat=${lat}&lon=${lon}${more}`);
-  if (response.status !== 200) throw new Error(`the outlook answers ${response.status} ${await response.text()}`);
-  return SpcOutlookAnswer.parse(await response.json());
-}
+const askOutlooks = (service: RunningService, { lat, lon } = IN, more = '') =>
+  parsed(service.call(`${OUTLOOK}?lat=${lat}&lon=${lon}${more}`), SpcOutlookAnswer);
 
 const NOTHING = {
   category: null,
