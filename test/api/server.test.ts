@@ -584,10 +584,7 @@ test('each question gets its own answer, and more than may be under way are 503 
 test('a question that takes too long is 503 overloaded, and others are answered by another thread', async (t) => {
   const ask = openSample(5000);
   const [slow, ...others] = await Promise.allSettled([ask('hang'), ask(3), ask(4)]);
-  t.like(slow, {
-    status: 'rejected',
-    reason: { code: 'overloaded', message: 'a sample takes longer than 5000 ms' },
-  });
+  t.like(slow, { status: 'rejected', reason: { code: 'overloaded', message: 'a sample takes longer than 5000 ms' } });
   const refused = others.map((other) => other.status === 'fulfilled' && other.value);
   t.deepEqual(refused, [9, 16]);
   t.is(await ask(5), 25);

@@ -199,11 +199,7 @@ test('a subscription is read with its alerts, newest first', async (t) => {
 test('a subscription shows its last 20 alerts', async (t) => {
   const id = await subscribe(t.context);
   for (let k = 10; k < 32; k++)
-    await raise(t.context, id, {
-      status: 'closed',
-      open_location: null,
-      triggered_at: `2026-05-01T20:${k}:00.000Z`,
-    });
+    await raise(t.context, id, { status: 'closed', open_location: null, triggered_at: `2026-05-01T20:${k}:00.000Z` });
   const { body } = await answerOf(t.context, `${ALERTS}/${id}`);
   const recent = body.recent_alerts as { triggered_at: string }[];
   t.is(recent.length, 20);

@@ -73,12 +73,7 @@ test('a cap already reached is found before any work is done', async (t) => {
   const account = await openAccount(service, { plan: { spend_cap: 9 } });
   t.is((await service.call(VERSION, account)).status, 429);
   const written = (
-    await service.call('/v1/sample/locations', {
-      ...account,
-      method: 'POST',
-      headers: JSON_TYPE,
-      body: '{"name":"a"}',
-    })
+    await service.call('/v1/sample/locations', { ...account, method: 'POST', headers: JSON_TYPE, body: '{"name":"a"}' })
   ).status;
   t.is(written, 429);
   t.is(samples.made.size, 0);

@@ -629,10 +629,7 @@ const flowing = (name: string) => guide(name).replaceAll(/\s+/g, ' ');
 
 let service: RunningService;
 test.before(async () => {
-  service = await startService({
-    endpoints: [],
-    public_routes: () => docsRoutes(source),
-  });
+  service = await startService({ endpoints: [], public_routes: () => docsRoutes(source) });
 });
 test.after.always('no page failed', (t) => closeWithoutFailures(t, service));
 const fetchPage = (path: string) => service.call(path, { key: null });

@@ -596,10 +596,7 @@ const testEtag = testWith(
   async () => {
     const samples = sampleEndpoints();
     const clock = { ms: 0 };
-    const service = await startService({
-      endpoints: samples.endpoints,
-      now: () => SERVICE_NOW_MS + clock.ms,
-    });
+    const service = await startService({ endpoints: samples.endpoints, now: () => SERVICE_NOW_MS + clock.ms });
     return { service, samples, clock };
   },
   (t, { service }) => closeWithoutFailures(t, service),

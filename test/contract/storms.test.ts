@@ -99,10 +99,7 @@ test('GET /v1/storms lists the tracked storms in range as the newest scan saw th
       },
       trend: row.trend,
       growth: { size_growth_rate_mm_per_min: orNull(row.size_growth_rate_mm_per_min, 2) },
-      track: {
-        duration_min: round(row.duration_min, 1),
-        peak_estimated_size_mm: round(row.peak_estimated_size_mm, 1),
-      },
+      track: { duration_min: round(row.duration_min, 1), peak_estimated_size_mm: round(row.peak_estimated_size_mm, 1) },
     })),
   );
   t.deepEqual(answer.summary, {
@@ -154,10 +151,7 @@ test('GET /v1/storms shows of each storm what its track answers for the last poi
     const { points, summary } = StormTrack.parse(await response.json());
     const { track_id: _, distance_km: __, track, ...state } = cell;
     t.deepEqual<unknown, unknown>(state, points.at(-1));
-    t.deepEqual(track, {
-      duration_min: summary.duration_min,
-      peak_estimated_size_mm: summary.peak_estimated_size_mm,
-    });
+    t.deepEqual(track, { duration_min: summary.duration_min, peak_estimated_size_mm: summary.peak_estimated_size_mm });
   }
 });
 

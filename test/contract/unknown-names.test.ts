@@ -70,10 +70,7 @@ for (const endpoint of ENDPOINTS) {
     const expected = names.length === 0 ? 'none' : names.join(', ');
     t.is(made_up, `${REFUSED} qqqqqqqqqqqq is not a parameter of this endpoint, expected ${expected}`);
     for (const name of names) {
-      const typo = await refusal(({ query, body }) => ({
-        query: { ...query, [mistyped(name)]: '1' },
-        body,
-      }));
+      const typo = await refusal(({ query, body }) => ({ query: { ...query, [mistyped(name)]: '1' }, body }));
       t.is(typo, `${REFUSED} ${mistyped(name)} is not a parameter of this endpoint, did you mean ${name}?`);
     }
     const ignored = await ask(({ query, body }) => ({ query: { ...query, _: '1714608000' }, body }));
@@ -91,10 +88,7 @@ for (const endpoint of ENDPOINTS) {
         }));
         t.is(typo, `${BODY_REFUSED} /${mistyped(name)}: is not a field of this request, did you mean ${name}?`);
       }
-      const fields = await refusal(({ query, body }) => ({
-        query,
-        body: { ...(body as object), qqqqqqqqq: 1 },
-      }));
+      const fields = await refusal(({ query, body }) => ({ query, body: { ...(body as object), qqqqqqqqq: 1 } }));
       t.true(fields.startsWith(`${BODY_REFUSED} /qqqqqqqqq: is not a field of this request, expected `), fields);
     });
 }
@@ -107,10 +101,7 @@ test('every documented parameter is accepted by its endpoint', async (t) => {
     t.deepEqual(described.toSorted(), parametersOf(endpoint).toSorted(), operation.title);
     const { ask } = await openAsker(endpoint);
     for (const name of described) {
-      const answer = await ask(({ query, body }) => ({
-        query: { ...query, [name]: query[name] ?? '?' },
-        body,
-      }));
+      const answer = await ask(({ query, body }) => ({ query: { ...query, [name]: query[name] ?? '?' }, body }));
       // The value may be refused, the name is not.
       t.notRegex(await answer.text(), /is not a parameter/, `${operation.title} ${name}`);
     }

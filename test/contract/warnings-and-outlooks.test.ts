@@ -80,10 +80,7 @@ test('GET /v1/warnings answers every field of a warning in force, with its polyg
         expires_at: '2026-05-01T20:35:00Z',
         tornado_detection: 'RADAR_INDICATED',
         headline: 'Tornado Warning issued',
-        geometry: {
-          type: 'Polygon',
-          coordinates: [positionsOf('-98 35, -97 35, -97 36, -98 36, -98 35')],
-        },
+        geometry: { type: 'Polygon', coordinates: [positionsOf('-98 35, -97 35, -97 36, -98 36, -98 35')] },
       },
     ],
     watches: [],
@@ -213,10 +210,7 @@ test('GET /v1/warnings answers every field of a watch, with the outline of its a
       issued_at: '2026-05-01T19:00:00Z',
       expires_at: '2026-05-02T01:00:00Z',
       headline: 'Severe Thunderstorm Watch 159 KS OK',
-      geometry: {
-        type: 'Polygon',
-        coordinates: [positionsOf('-98 35, -97 35, -97 36, -98 36, -98 35')],
-      },
+      geometry: { type: 'Polygon', coordinates: [positionsOf('-98 35, -97 35, -97 36, -98 36, -98 35')] },
       bbox: { min_lat: 35, max_lat: 36, min_lon: -98, max_lon: -97 },
     },
   ]);

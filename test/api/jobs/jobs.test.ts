@@ -833,8 +833,6 @@ test('the job says how the file is sent and named, and when its data were seen',
   t.is(csv.media_type, 'text/csv; charset=utf-8; header=present');
   await t.throwsAsync(
     makeExport({ ...job, params: { ...paramsOf({ dataset: 'swaths', format: 'csv' }), state: `x' OR 1` } }),
-    {
-      instanceOf: RangeError,
-    },
+    { instanceOf: RangeError },
   );
 });

@@ -85,6 +85,13 @@ interface Seen extends Position {
   readonly time: number | null;
 }
 
+/** What is published on a root, until the test is over. */
+async function openedOn(t: ExecutionContext, root: string) {
+  const [catalog, engine] = [await openCatalog(root, 0), openEngine(root)];
+  t.teardown(() => Promise.all([engine.close(), catalog.close()]));
+  return { catalog, engine };
+}
+
 /** Verifies on a root; `seen` and `reports` are its raw rows. */
 async function onPublished<Result>(
   root: string,
@@ -267,55 +274,43 @@ test('a report also has the warnings in force when the hail was largest, and the
   } as const;
   const box = [-98.5, 34, -96, 36.5] as const;
   await publishFeeds(root, [alertsFile(NOW_MS, { ...warning, box }, { ...over, box }, moved)], NOW_MS);
-  const catalog = await openCatalog(root, 0);
-  const engine = await openEngine(root);
-  try {
-    const terrain = await openTerrain(engine, catalog);
-    const services = { catalog, terrain, jobEngine: engine, storm_day_start_hour: 0, now: () => NOW_MS };
-    const material = (point: Position, date: string) =>
-      readMaterial({ id: 'rpt_A', params: { ...point, date_start: date, date_end: date }, services });
-    for (const point of POINTS.slice(0, 20)) {
-      const [{ verification, events }, { earlier }] = [await material(point, FIRST), await material(point, LAST)];
-      const isListed = verification.events.some(({ verdict }) => verdict !== 'miss');
-      t.deepEqual([earlier.first, earlier.last, earlier.without_data], ['2025-05-02', FIRST, 364]);
-      t.deepEqual(
-        earlier.days.map(({ reports, pixels }) => [reports, pixels]),
-        isListed ? events.map(({ reports, pixels }) => [reports, pixels.filter(({ max_mm }) => max_mm >= 10)]) : [],
-      );
-      t.is(earlier.count, earlier.days.length);
-    }
-    const { warnings } = await material({ lat: 35.07853, lon: -97.23661 }, LAST);
-    const end_ms = Date.parse(warning.ends);
-    const inForce = [...(warnings ?? [])];
-    t.deepEqual(inForce, [[LAST, [{ event: 'Severe Thunderstorm Warning', end_ms, data_source: 'observed' }]]]);
-  } finally {
-    await engine.close();
-    await catalog.close();
+  const { catalog, engine } = await openedOn(t, root);
+  const terrain = await openTerrain(engine, catalog);
+  const services = { catalog, terrain, jobEngine: engine, storm_day_start_hour: 0, now: () => NOW_MS };
+  const material = (point: Position, date: string) =>
+    readMaterial({ id: 'rpt_A', params: { ...point, date_start: date, date_end: date }, services });
+  for (const point of POINTS.slice(0, 20)) {
+    const [{ verification, events }, { earlier }] = [await material(point, FIRST), await material(point, LAST)];
+    const isListed = verification.events.some(({ verdict }) => verdict !== 'miss');
+    t.deepEqual([earlier.first, earlier.last, earlier.without_data], ['2025-05-02', FIRST, 364]);
+    t.deepEqual(
+      earlier.days.map(({ reports, pixels }) => [reports, pixels]),
+      isListed ? events.map(({ reports, pixels }) => [reports, pixels.filter(({ max_mm }) => max_mm >= 10)]) : [],
+    );
+    t.is(earlier.count, earlier.days.length);
   }
+  const { warnings } = await material({ lat: 35.07853, lon: -97.23661 }, LAST);
+  const end_ms = Date.parse(warning.ends);
+  const inForce = [...(warnings ?? [])];
+  t.deepEqual(inForce, [[LAST, [{ event: 'Severe Thunderstorm Warning', end_ms, data_source: 'observed' }]]]);
 });
 
 test('dates that were never published, were cleared, or were seen in part are told', async (t) => {
   const root = await scratch(t);
   await publish(root, await midnight());
   const told = async () => {
-    const catalog = await openCatalog(root, 0);
-    const engine = openEngine(root);
-    try {
-      const edition = catalog.edition();
-      const terrain = await openTerrain(engine, catalog);
-      const { verification } = await readVerification({ engine, terrain, storm_day_start_hour: 0 }, edition, {
-        lat: 35,
-        lon: -97,
-        ...RANGE,
-      });
-      const [without] = /no radar data are published: \d+/.exec(verification.methodology.description) ?? [];
-      const missing = datesWithoutData(edition, FIRST, LAST);
-      t.deepEqual(verification.radar_gaps.dates_without_data.slice(30), missing);
-      return [without, missing, verification.radar_gaps.dates_seen_in_part];
-    } finally {
-      await engine.close();
-      await catalog.close();
-    }
+    const { catalog, engine } = await openedOn(t, root);
+    const edition = catalog.edition();
+    const terrain = await openTerrain(engine, catalog);
+    const { verification } = await readVerification({ engine, terrain, storm_day_start_hour: 0 }, edition, {
+      lat: 35,
+      lon: -97,
+      ...RANGE,
+    });
+    const [without] = /no radar data are published: \d+/.exec(verification.methodology.description) ?? [];
+    const missing = datesWithoutData(edition, FIRST, LAST);
+    t.deepEqual(verification.radar_gaps.dates_without_data.slice(30), missing);
+    return [without, missing, verification.radar_gaps.dates_seen_in_part];
   };
   const times = (await midnight()).map(({ time_ms }) => time_ms);
   const [first_ms, last_ms] = [times[0] as number, times.at(-1) as number];
@@ -372,18 +367,12 @@ test('a pixel whose edge alone lies within the radius is found in a file that ho
 });
 
 test('earlier hail is searched from the first year of the calendar on', async (t) => {
-  const catalog = await openCatalog(CLOSED, 0);
-  const engine = openEngine(CLOSED);
-  try {
-    for (const [date, last] of [
-      ['0000-03-01', '0000-02-29'],
-      ['0000-01-01', '0000-01-01'],
-    ] as const)
-      t.like(await earlierHail(engine, catalog.edition(), { lat: 35, lon: -97 }, date), { first: '0000-01-01', last });
-  } finally {
-    await engine.close();
-    await catalog.close();
-  }
+  const { catalog, engine } = await openedOn(t, CLOSED);
+  for (const [date, last] of [
+    ['0000-03-01', '0000-02-29'],
+    ['0000-01-01', '0000-01-01'],
+  ] as const)
+    t.like(await earlierHail(engine, catalog.edition(), { lat: 35, lon: -97 }, date), { first: '0000-01-01', last });
 });
 
 test('storm dates of months without a ground report, and a place where no data can be, are told', async (t) => {
@@ -463,10 +452,7 @@ async function asking(t: ExecutionContext, dates: Published, { closed = true, cu
       letter === ' ' ? [] : [{ letter, storm_date: date, scan_time: start_ms + 2 * k * MS_PER_MIN }],
     );
     for (let from = 0; from < scans.length; from += cut) {
-      const part = scans.slice(from, from + cut).map((scan) => ({
-        ...scan,
-        uncovered: patchesOf(scan.letter),
-      }));
+      const part = scans.slice(from, from + cut).map((scan) => ({ ...scan, uncovered: patchesOf(scan.letter) }));
       const rows = part.map(({ scan_time, letter, uncovered: patches }) => ({
         ...frameRow(date, scan_time, `${letter}.pmtiles`),
         uncovered_blocks: patches?.length ?? null,
@@ -658,12 +644,7 @@ for (const [state, closed] of [
   test(`impacts of a date that is ${state} are those of its detections, counted one by one`, async (t) => {
     const root = await publishedRoot(t, await midnight());
     if (closed) await ingest(root, [], { now_ms: MONTH_LATER_MS });
-    const catalog = await openCatalog(root, 0);
-    const engine = openEngine(root);
-    t.teardown(async () => {
-      await catalog.close();
-      await engine.close();
-    });
+    const { catalog, engine } = await openedOn(t, root);
     const edition = catalog.edition();
     const detections = await detectionsOf(engine, edition.paths('detections', [DATE]));
     t.true(detections.length > 100);

@@ -269,9 +269,7 @@ test('a receiver of the earlier variant gets its payload, signed alike, and retr
   });
   t.like(
     await answerOf(service, `${WEBHOOKS}/${webhook_id}/test`, sendingJson('POST', { event: 'webhook.disabled' })),
-    {
-      status: 400,
-    },
+    { status: 400 },
   );
 });
 
