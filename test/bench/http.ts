@@ -89,18 +89,8 @@ interface Target {
   readonly key: string | null;
 }
 
-/** The service and a bare Koa that gives the same answer, in one process of their own. */
-interface Servers {
-  readonly ours: Target;
-  readonly bare: Target;
-  /** Size of the answer. */
-  readonly bytes: number;
-  readonly tag: string;
-  readonly stop: () => Promise<void>;
-}
-
-/** Starts both over a data root, asked for a path of `/v1`. */
-async function startServers(data_root: string, now_ms: number, path: string): Promise<Servers> {
+/** Starts the service and a bare Koa that gives the same answer, in one process of their own, over a data root. */
+async function startServers(data_root: string, now_ms: number, path: string) {
   const server = fork(SERVER, [data_root, String(now_ms), path]);
   const [{ url, key, bare_url, bytes, tag }] = (await once(server, 'message')) as [Listening];
   return {
@@ -115,13 +105,7 @@ async function startServers(data_root: string, now_ms: number, path: string): Pr
   };
 }
 
-interface Load {
-  readonly per_second: number;
-  readonly p99_ms: number;
-  /** Processor time of the server, of every thread. */
-  readonly cpu_us_each: number;
-  readonly longest_stall_ms: number;
-}
+type Load = Awaited<ReturnType<typeof load>>;
 
 interface Question {
   /** Tag that the client has; null: none. */
@@ -136,7 +120,7 @@ async function load(
   seconds: number,
   { tag, varied }: Question,
   per_second: number | null = null,
-): Promise<Load> {
+) {
   server.send('reset');
   const headers = {
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),
@@ -147,7 +131,6 @@ async function load(
   const result = JSON.parse(stdout) as {
     requests: { average: number; total: number };
     latency: { p99: number };
-    non2xx: number;
     errors: number;
     statusCodeStats: Record<string, { count: number }>;
   };
@@ -161,6 +144,7 @@ async function load(
   return {
     per_second: result.requests.average,
     p99_ms: result.latency.p99,
+    /** Processor time of the server, of every thread. */
     cpu_us_each: spent.cpu_us / result.requests.total,
     longest_stall_ms: spent.longest_stall_ms,
   };

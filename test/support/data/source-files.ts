@@ -36,12 +36,7 @@ export function tinyGrid(content: string): Buffer {
 
 /** A source file that exists in name only. Times are `HH:MM:SS` on 2024-02-28, or complete instants. */
 export function named(product: string, time: string, bytes = 1000, folder = ''): SourceFile {
-  const key = bucketKey(product, instant(time));
-  return at(`${folder}${key}`, bytes);
-}
-
-/** A source file at a key. */
-function at(key: string, bytes = 1000): SourceFile {
+  const key = `${folder}${bucketKey(product, instant(time))}`;
   const found = parseName(key);
   if (!found) throw new RangeError(`'${key}' is no name of a raw file`);
   return { ...found, name: baseName(key), key, bytes, location: `/source/${key}` };

@@ -24,12 +24,8 @@ export async function openAccount(
   businesses += 1;
   const name = `business ${businesses}`;
   return await records.transaction(async (rows) => {
-    const made = await createBusiness(
-      rows,
-      name,
-      { ...SELF_HOSTED, rate_per_minute: 1_000_000, ...plan },
-      services.now(),
-    );
+    const tariff = { ...SELF_HOSTED, rate_per_minute: 1_000_000, ...plan };
+    const made = await createBusiness(rows, name, tariff, services.now());
     if (made === null) throw new Error(`business '${name}' exists already`);
     const wanted = { business_id: made.id, kind, variant, name: 'key', scopes, expires_at };
     const key = await createKey(rows, wanted, services.now());
@@ -53,19 +49,11 @@ export async function limitKey(
 /** Credits that a business used by every account of them: they must agree. Throws when they do not. */
 export async function creditsOf({ records }: Pick<RunningService, 'records'>, business_id: string): Promise<number> {
   const sum = async (table: 'ledger' | 'usage') => {
-    const rows = await records.reader
-      .selectFrom(table)
-      .select('credits')
-      .where('business_id', '=', business_id)
-      .execute();
-    return rows.reduce((total, { credits }) => total + credits, 0);
+    const found = records.reader.selectFrom(table).select('credits').where('business_id', '=', business_id);
+    return (await found.execute()).reduce((total, { credits }) => total + credits, 0);
   };
-  const period = await records.reader
-    .selectFrom('periods')
-    .select('used')
-    .where('business_id', '=', business_id)
-    .execute();
-  const used = period.reduce((total, row) => total + row.used, 0);
+  const periods = records.reader.selectFrom('periods').select('used').where('business_id', '=', business_id);
+  const used = (await periods.execute()).reduce((total, row) => total + row.used, 0);
   const [ledger, usage] = [await sum('ledger'), await sum('usage')];
   if (ledger !== used || usage !== used) throw new Error(`ledger ${ledger}, usage ${usage}, used ${used}`);
   return used;

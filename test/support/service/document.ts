@@ -90,17 +90,10 @@ function checkerOf({ components }: ApiDescription, schema: JsonSchema): z.ZodTyp
 }
 
 /** A request as it goes out. */
-export interface DescribedRequest {
-  readonly method: string;
-  readonly target: string;
-  readonly body: unknown;
-}
+export type DescribedRequest = ReturnType<typeof exampleRequest>;
 
 /** The request of an operation's example; `known` are values that no example can know, or instead of the example's. */
-export function exampleRequest(
-  operation: DescribedOperation,
-  known: Readonly<Record<string, string>> = {},
-): DescribedRequest {
+export function exampleRequest(operation: DescribedOperation, known: Readonly<Record<string, string>> = {}) {
   const query = operation.parameters
     .filter((parameter) => parameter.in === 'query' && parameter.example !== undefined)
     .map(({ name, example }) => `${name}=${encodeURIComponent(known[name] ?? String(example))}`);

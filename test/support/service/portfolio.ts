@@ -55,11 +55,8 @@ export async function walk(
 
 /** The first business. */
 async function firstBusiness({ records }: RunningService) {
-  return await records.reader
-    .selectFrom('businesses')
-    .select(['id', 'name'])
-    .where('name', '=', 'default')
-    .executeTakeFirstOrThrow();
+  const found = records.reader.selectFrom('businesses').select(['id', 'name']).where('name', '=', 'default');
+  return await found.executeTakeFirstOrThrow();
 }
 
 /** Credits that the first business has used this month. */

@@ -433,14 +433,13 @@ async function watchedEarlier(world: World) {
 
 const EARLIER_WANTED = { ...WANTED, min_size_mm: 38 };
 
+function messagesTo({ reader }: Records, receiver_id: string) {
+  return reader.selectFrom('messages').selectAll().where('receiver_id', '=', receiver_id).orderBy('id').execute();
+}
+
 /** What was written for a receiver, in order. */
 async function toldTo(records: Records, receiver_id: string) {
-  const rows = await records.reader
-    .selectFrom('messages')
-    .select(['event', 'body'])
-    .where('receiver_id', '=', receiver_id)
-    .orderBy('id')
-    .execute();
+  const rows = await messagesTo(records, receiver_id);
   const departures = rows.flatMap(({ body }) =>
     departuresOfEvent('schema_version' in JSON.parse(body) ? 'current' : 'legacy', body),
   );
@@ -466,12 +465,7 @@ async function raisedBy({ reader }: Records) {
 
 /** What was written for a receiver: event, size, and its state or what it waits for. */
 async function inOrder(records: Records, receiver_id: string) {
-  const rows = await records.reader
-    .selectFrom('messages')
-    .select(['id', 'event', 'body', 'state', 'after_id'])
-    .where('receiver_id', '=', receiver_id)
-    .orderBy('id')
-    .execute();
+  const rows = await messagesTo(records, receiver_id);
   const named = new Map(rows.map((row) => [row.id, `${row.event} ${JSON.parse(row.body).data.mesh_size_mm}`]));
   const stateOf = ({ state, after_id }: (typeof rows)[number]) =>
     state === 'waiting' ? `after ${named.get(after_id ?? '')}` : state;

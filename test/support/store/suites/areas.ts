@@ -211,11 +211,7 @@ async function watched(world: World) {
   const toldBy = async (doing: () => Promise<unknown>) => {
     const before = await records.reader.selectFrom('messages').select('id').execute();
     await doing();
-    const told = await records.reader
-      .selectFrom('messages')
-      .select(['id', 'receiver_id', 'event', 'body'])
-      .orderBy('id')
-      .execute();
+    const told = await records.reader.selectFrom('messages').selectAll().orderBy('id').execute();
     const departures = told.flatMap(({ body }) => departuresOfEvent('legacy', body));
     if (departures.length > 0) throw new Error(`what was told is not described: ${departures.join(', ')}`);
     return told.filter(({ id }) => !before.some((old) => old.id === id));
@@ -239,11 +235,8 @@ async function watched(world: World) {
     /** What a process that starts tells of a weekly run that came to a score, while others may have seen a later one. */
     startWith: async (run: number, score_then: number) => {
       const late = watchOf(await world.open());
-      shown = {
-        version: String(run),
-        data_as_of: asOf(run),
-        cell: () => ({ annual_score: score_then }) as ClimatologyCell,
-      };
+      const cell = () => ({ annual_score: score_then }) as ClimatologyCell;
+      shown = { version: String(run), data_as_of: asOf(run), cell };
       const told = await toldBy(late);
       shown = null;
       return { told, thenSees: () => toldBy(late) };
