@@ -107,12 +107,8 @@ function faultOf({ program, words }: Line): string | null {
 for (const name of NAMES.filter((each) => !each.endsWith('.md')))
   test(`every command of the project in ${name} exists, with its options`, (t) => {
     const text = linesOf(name);
-    t.deepEqual(
-      commandLines(text)
-        .map(faultOf)
-        .filter((fault) => fault !== null),
-      [],
-    );
+    const faults = commandLines(text).flatMap((line) => faultOf(line) ?? []);
+    t.deepEqual(faults, []);
     for (const [, target = ''] of text.matchAll(/^(?:RUN )?make ([a-z-]+)/gm))
       t.regex(readDocument('Makefile'), new RegExp(`^${target}:`, 'm'), name);
     for (const [, path = ''] of text.matchAll(/data\/examples\/deploy\/([\w.-]+)/g)) t.true(NAMES.includes(path), path);
@@ -136,28 +132,17 @@ test('every command of the project on the pages for operators exists, with its o
     .flatMap((page) => codeBlocks(page, 'sh'))
     .flatMap(commandLines);
   t.true(lines.length > 20);
-  const faults = lines.map(faultOf).filter((fault) => fault !== null);
-  t.deepEqual(faults, []);
+  for (const line of lines) t.is(faultOf(line), null);
 });
 
 /** Commands whose next word is the name of a business. */
-const OF_BUSINESS = [
-  'business create',
-  'business suspend',
-  'business audit',
-  'key list',
-  'key create',
-  'member add',
-  'plan show',
-  'plan set',
-  'usage show',
-];
+const OF_BUSINESS = /^(business (create|suspend|audit)|key (list|create)|member add|plan (show|set)|usage show)$/;
 
 test('the commands of the page are for the business that it makes first', (t) => {
   const page = OPERATE.replace(sectionOf(OPERATE, '## Containers'), '');
   const named = codeBlocks(page, 'sh')
     .flatMap(commandLines)
-    .filter(({ words }) => OF_BUSINESS.includes(words.slice(0, 2).join(' ')))
+    .filter(({ words }) => OF_BUSINESS.test(words.slice(0, 2).join(' ')))
     .map(({ words }) => words[2]);
   t.true(named.length >= 10);
   t.deepEqual(new Set(named), new Set(['acme']));
@@ -193,13 +178,8 @@ test('every line of the environment file is a setting with a value that the prog
 test('a shell reads the environment file as systemd does', (t) => {
   const lines = textOf('hail.env').replaceAll(/^#(HAIL_)/gm, '$1');
   const names = Object.keys(settingsIn(lines));
-  const { stdout } = spawnSync(
-    'sh',
-    ['-c', `${lines}\n${names.map((name) => `printf '%s\\n' "$${name}"`).join('\n')}`],
-    {
-      encoding: 'utf8',
-    },
-  );
+  const script = [lines, ...names.map((name) => `printf '%s\\n' "$${name}"`)].join('\n');
+  const { stdout } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
   t.deepEqual(stdout.trimEnd().split('\n'), Object.values(settingsIn(lines)));
 });
 
@@ -247,16 +227,10 @@ test('a container has the commands of the project', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'hail-image-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const line = /^RUN (for .*)$/m.exec(textOf('Dockerfile'))?.[1] ?? '';
-  const used = [
-    ...codeBlocks(sectionOf(OPERATE, '## Containers'), 'sh')
-      .join()
-      .matchAll(/exec serve (\S+)/g),
-  ];
-  const names = used.map(([, name]) => name);
+  const text = codeBlocks(sectionOf(OPERATE, '## Containers'), 'sh').join();
+  const names = Array.from(text.matchAll(/exec serve (\S+)/g), ([, name]) => name);
   t.deepEqual(names, ['hail-api']);
-  const script = [line.replaceAll('/usr/local/bin', folder), 'hail-api --version && hail-pipeline --version'].join(
-    '\n',
-  );
+  const script = `${line.replaceAll('/usr/local/bin', folder)}\nhail-api --version && hail-pipeline --version`;
   const { stdout, stderr } = spawnSync('sh', ['-c', script], {
     cwd: PROJECT,
     encoding: 'utf8',
@@ -281,12 +255,7 @@ const Compose = z.looseObject({
   volumes: z.record(z.string(), z.unknown()),
 });
 
-/** Names of the services of each compose file, in order of the alphabet. */
-const COMPOSE_FILES = {
-  'compose.yaml': ['caddy', 'postgres', 'serve', 'stream'],
-} as const;
-
-for (const [name, expected] of Object.entries(COMPOSE_FILES))
+for (const [name, expected] of [['compose.yaml', ['caddy', 'postgres', 'serve', 'stream']]] as const)
   test(`the services of ${name} have settings that fit, and volumes and networks that it declares`, (t) => {
     const { services, networks, volumes } = Compose.parse(parse(textOf(name), { merge: true }));
     t.deepEqual(Object.keys(services).sort(), [...expected]);
@@ -355,13 +324,8 @@ test('the objects for Kubernetes have settings that fit, ports that lead to them
   const service = Kubernetes.Service.parse(kinds('Service')[0]);
   const claim = Kubernetes.PersistentVolumeClaim.parse(kinds('PersistentVolumeClaim')[0]);
   const deployments = kinds('Deployment').map((each) => Kubernetes.Deployment.parse(each));
-  t.deepEqual(
-    deployments.map(({ metadata, spec }) => [metadata.name, spec.replicas]),
-    [
-      ['hail-serve', 3],
-      ['hail-stream', 2],
-    ],
-  );
+  const replicas = deployments.map(({ metadata, spec }) => `${metadata.name} ${spec.replicas}`);
+  t.deepEqual(replicas, ['hail-serve 3', 'hail-stream 2']);
   for (const { metadata, spec } of deployments) {
     const { labels } = spec.template.metadata;
     const { containers, volumes } = spec.template.spec;
@@ -499,10 +463,8 @@ test('every metric of the service has its prefix, a help and the unit of its typ
 
 test('a name or label that no registry has is found', (t) => {
   const known = knownMetrics();
-  t.deepEqual(
-    unknownIn('sum by (root) (rate(hail_requests_total{statsu="200"}[5m])) / hail_nothing', '{{colour}}', known),
-    ['hail_nothing', 'root', 'statsu', 'colour'],
-  );
+  const wrong = 'sum by (root) (rate(hail_requests_total{statsu="200"}[5m])) / hail_nothing';
+  t.deepEqual(unknownIn(wrong, '{{colour}}', known), ['hail_nothing', 'root', 'statsu', 'colour']);
   t.deepEqual(unknownIn('sum by (le, route) (rate(hail_request_seconds_bucket[5m]))', '{{route}}', known), []);
 });
 
@@ -571,10 +533,9 @@ for (const name of ['hail-pipeline', 'hail-api'] as const) {
       t.regex(told, new RegExp(`^${name}: Node is ${version}, expected >=24\\.\\d+: [^\\n]+\\n$`));
     });
 
-  for (const version of ['24.12.0'])
-    test.serial(`${name} runs on Node ${version}`, async (t) => {
-      t.deepEqual(await runCommand(name, ['--version'], {}, pretending(version)), { code: 0, told: '' });
-    });
+  test.serial(`${name} runs on Node 24.12.0`, async (t) => {
+    t.deepEqual(await runCommand(name, ['--version'], {}, pretending('24.12.0')), { code: 0, told: '' });
+  });
 
   test.serial(`${name} --version prints the release, then the data formats`, (t) => {
     const { stdout } = spawnSync(process.execPath, [commandPath(name), '--version'], { encoding: 'utf8' });

@@ -350,11 +350,8 @@ test('processes that start together on nothing migrate once and make one first b
   const path = fileFor(t);
   const child = fileURLToPath(new URL('../support/store/start-child.ts', import.meta.url));
   const run = promisify(execFile);
-  const said = await Promise.all(
-    Array.from({ length: 4 }, async () =>
-      JSON.parse((await run(process.execPath, [child, join(path, '..', '..')])).stdout),
-    ),
-  );
+  const starts = Array.from({ length: 4 }, () => run(process.execPath, [child, join(path, '..', '..')]));
+  const said = (await Promise.all(starts)).map(({ stdout }) => JSON.parse(stdout));
   t.deepEqual(said.map(({ applied }) => applied).sort(), [0, 0, 0, 1]);
   t.is(said.filter(({ made }) => made).length, 1);
 });
@@ -391,11 +388,8 @@ async function charging(t: ExecutionContext): Promise<Charging & { path: string 
   const records = await recordsOver(openDatabase({ path }), { now: () => world.now_ms });
   const { caller } = await makeTenant(records, world, 'acme');
   await records.close();
-  const child = spawn(
-    process.execPath,
-    [CHILD, JSON.stringify(world.location), caller.business_id, caller.key_id, '0'],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const args = [CHILD, JSON.stringify(world.location), caller.business_id, caller.key_id, '0'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   t.teardown(() => child.kill('SIGKILL'));
   const acknowledged: string[] = [];

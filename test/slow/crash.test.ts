@@ -86,16 +86,8 @@ for (const [what, prepare] of Object.entries(cases))
     const points = await pointsOf(t, await copyOf(t, given.prepared), given.args, given.settings);
     const all = EVERY_POINT ? points.map((_, index) => index + 1) : spread(points);
     t.log(`${all.length} of ${points.length} points`);
-    await Promise.all(
-      [0, 1].map((lane) =>
-        survive(
-          t,
-          given,
-          all.filter((_, index) => index % 2 === lane),
-          points,
-        ),
-      ),
-    );
+    const lanes = [0, 1].map((lane) => all.filter((_, index) => index % 2 === lane));
+    await Promise.all(lanes.map((lane) => survive(t, given, lane, points)));
   });
 
 /** Points spread evenly, from the first to the last. */

@@ -109,10 +109,7 @@ const caddyCheck = (upstreams: string) => (folder: string) => ({
 });
 const composeCheck =
   (...profile: string[]) =>
-  () => ({
-    command: ['docker', 'compose', '-f', file('compose.yaml'), ...profile, 'config', '--quiet'],
-    says: /^/,
-  });
+  () => ({ command: ['docker', 'compose', '-f', file('compose.yaml'), ...profile, 'config', '--quiet'], says: /^/ });
 
 const CHECKS: readonly (readonly [keyof typeof has, what: string, (folder: string) => Check | Promise<Check>])[] = [
   [

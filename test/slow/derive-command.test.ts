@@ -41,10 +41,7 @@ async function blockageOn(root: string) {
 test('a wall 20 km west of a radar blocks what lies behind it, and nothing else', async (t) => {
   const root = await scratch(t);
   const { radars, radars_outside, terrain, changed } = await derived(t, root, WALL);
-  t.deepEqual(
-    [radars.map(({ id }: { id: string }) => id), radars_outside, changed, terrain.file],
-    [['KTLX'], 159, true, 'wall.tif'],
-  );
+  t.deepEqual([radars.length, radars[0].id, radars_outside, changed, terrain.file], [1, 'KTLX', 159, true, 'wall.tif']);
   const table = await blockageOn(root);
   const at = (azimuth: number, km: number, tilt = 0.5) => table?.blocked('KTLX', azimuth, km, tilt);
   for (const tilt of [0.5, 0.9, 2.4, 4.0]) {

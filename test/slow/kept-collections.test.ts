@@ -128,21 +128,17 @@ test('with storm days that start at 12 UTC reports get the date of their convect
   await fill(midnight_);
   const at = await found(noon, 12);
   const usual = await found(midnight_);
-  t.deepEqual(
-    at.rows.reports?.map(({ time, storm_date }) => [timestamp(Number(time)), storm_date]),
-    [
-      ['2026-05-01T11:05:00Z', '2026-04-30'],
-      ['2026-05-01T23:10:00Z', '2026-05-01'],
-      ['2026-05-02T00:25:00Z', '2026-05-01'],
-    ],
-  );
+  const days = at.rows.reports?.map(({ time, storm_date }) => `${timestamp(Number(time))} is of ${storm_date}`);
+  t.deepEqual(days, [
+    '2026-05-01T11:05:00Z is of 2026-04-30',
+    '2026-05-01T23:10:00Z is of 2026-05-01',
+    '2026-05-02T00:25:00Z is of 2026-05-01',
+  ]);
   const { reports: _, ...others } = at.rows;
   const { reports, ...expected } = usual.rows;
   t.deepEqual(others, expected);
   const dates = reports?.map(({ storm_date }) => storm_date);
   t.deepEqual(dates, ['2026-05-01', '2026-05-01', '2026-05-02']);
-  t.regex(
-    (await found(noon)).failure ?? '',
-    /storm days that start at 12 UTC, expected 0 \(HAIL_STORM_DAY_START_HOUR\)/,
-  );
+  const { failure } = await found(noon);
+  t.regex(failure ?? '', /storm days that start at 12 UTC, expected 0 \(HAIL_STORM_DAY_START_HOUR\)/);
 });

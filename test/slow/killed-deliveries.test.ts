@@ -131,12 +131,8 @@ test('a service killed four times while a third of the answers are bad loses no 
   await until(async () => (await messageBacklog(records.reader, Date.now())).events === 0, 180);
   await server.end('SIGTERM');
   const counts = Object.groupBy(requests, ({ outcome }) => outcome);
-  t.log(
-    `${requests.length} requests:`,
-    Object.entries(counts)
-      .map(([what, all]) => `${all.length} ${what}`)
-      .join(),
-  );
+  const told = Object.entries(counts).map(([what, all]) => `${all.length} ${what}`);
+  t.log(`${requests.length} requests:`, told.join());
   t.is(sent.size, EVENTS);
   t.deepEqual(await faultsOf(records, sent, requests), []);
   t.deepEqual(Object.keys(counts).sort(), ['failed', 'hung', 'reset', 'taken']);

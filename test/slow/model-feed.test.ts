@@ -36,20 +36,21 @@ import { layout } from '../../schemas/layout.ts';
 import { type Forecast, forecast, type Outlook, outlook } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { modelFile } from '../support/data/model-file.ts';
+import { pluck } from '../support/data/rows.ts';
 import { EVENING_MS } from '../support/data/small-evening.ts';
 import { startWebServer, type WebServer } from '../support/data/web-server.ts';
 
 const NOW = Date.parse('2026-05-01T20:40:00Z');
 const RUN = Date.parse('2026-05-01T19:00:00Z');
 
-/** Answers a request and returns true, or returns false for the answer of the bucket. */
-type Interception = (request: IncomingMessage, response: ServerResponse) => boolean;
+/** Answers a request and returns its answer, or returns null for that of the bucket. */
+type Interception = (request: IncomingMessage, response: ServerResponse) => ServerResponse | null;
 
 /** Puts a file with its index on a server, as the bucket has it: with byte ranges and an entity tag. */
 function serveFile({ answers }: WebServer, path: string, bytes: Buffer, index: string, intercept?: Interception): void {
   answers.set(`/${path}.idx`, index);
   answers.set(`/${path}`, (request, response) => {
-    if (intercept?.(request, response)) return;
+    if (intercept?.(request, response) != null) return;
     const [, start = '0', end = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
     const part = bytes.subarray(Number(start), end === '' ? bytes.length : Number(end) + 1);
     const range = `bytes ${start}-${Number(start) + part.length - 1}/${bytes.length}`;
@@ -86,6 +87,13 @@ async function opened(t: ExecutionContext): Promise<Root> {
   return root;
 }
 
+/** A server with hours of the newest run, and an empty root. */
+async function served(t: ExecutionContext, leads: readonly number[] = []) {
+  const server = await startWebServer(t);
+  serveRun(server, RUN, leads);
+  return { server, root: await opened(t) };
+}
+
 function accessTo({ url }: WebServer): ModelServer {
   return {
     base_url: url,
@@ -101,17 +109,12 @@ function feedOf(server: WebServer, { path }: Pick<Root, 'path'> = { path: join(t
 
 async function forecastOf(root: Root): Promise<Forecast[]> {
   const manifest = await readNewest(root.path, layout.collectionPartition('forecast'));
-  return readRows<Forecast>(
-    root.engine,
-    forecast,
-    (manifest?.files ?? []).map(({ path }) => join(root.path, path)),
-  );
+  const paths = (manifest?.files ?? []).map(({ path }) => join(root.path, path));
+  return readRows<Forecast>(root.engine, forecast, paths);
 }
 
 test('the hours of a run are fetched by byte ranges and published, from the first that ends after now', async (t) => {
-  const server = await startWebServer(t);
-  serveRun(server, RUN, [1, 2, 3]);
-  const root = await opened(t);
+  const { server, root } = await served(t, [1, 2, 3]);
   const { failure, changed } = await (await feedOf(server).poll(NOW)).publish(root);
   t.deepEqual([failure, changed], [null, ['forecast', 'outlook']]);
   const rows = await forecastOf(root);
@@ -195,21 +198,15 @@ test('a folder in the layout of the bucket is read like the bucket, and names wh
 test('the outlook follows from the forecast alone where nothing else is published, and says so', async (t) => {
   const server = await startWebServer(t);
   const early = Date.parse('2026-05-01T12:00:00Z');
-  serveRun(
-    server,
-    early,
-    Array.from({ length: 18 }, (_, k) => k + 1),
-  );
+  const leads = Array.from({ length: 18 }, (_, k) => k + 1);
+  serveRun(server, early, leads);
   const root = await opened(t);
   const at = early + 1.5 * MS_PER_HOUR;
   await (await feedOf(server).poll(at)).publish(root);
   t.deepEqual(await publishForecast(root, at, silent), []);
   const manifest = await readNewest(root.path, layout.collectionPartition('outlook'));
-  const rows = await readRows<Outlook>(
-    root.engine,
-    outlook,
-    (manifest?.files ?? []).map(({ path }) => join(root.path, path)),
-  );
+  const paths = (manifest?.files ?? []).map(({ path }) => join(root.path, path));
+  const rows = await readRows<Outlook>(root.engine, outlook, paths);
   t.true(rows.length > 0);
   t.deepEqual(new Set(rows.map(({ primary_source, day }) => `${primary_source} ${day}`)), new Set(['hrrr 1']));
 });
@@ -264,7 +261,7 @@ async function ask(t: ExecutionContext, intercept?: Interception) {
   const seen: IncomingMessage['headers'][] = [];
   serveFile(server, FILE.path, WHOLE, INDEX, (request, response) => {
     seen.push(request.headers);
-    return intercept?.(request, response) ?? false;
+    return intercept?.(request, response) ?? null;
   });
   const files = await fetchModelHour(HOUR, accessTo(server));
   return { bytes: Buffer.from(files === 'absent' ? [] : (files[0]?.bytes ?? [])), seen };
@@ -273,53 +270,39 @@ async function ask(t: ExecutionContext, intercept?: Interception) {
 test('the messages we use arrive by index and byte ranges of one version, and read as the hour', async (t) => {
   const { bytes, seen } = await ask(t);
   t.deepEqual(bytes, BYTES);
-  t.deepEqual(
-    seen.map((headers) => [headers.range, headers['if-match'] !== undefined, headers['user-agent']]),
-    [
-      [`bytes=${UNWANTED.length}-${UNWANTED.length + CUT - 1}`, false, 'hail-test/1'],
-      [`bytes=${2 * UNWANTED.length + CUT}-`, true, 'hail-test/1'],
-    ],
-  );
+  const [first, second] = [UNWANTED.length, 2 * UNWANTED.length + CUT];
+  t.deepEqual(pluck(seen, 'range'), [`bytes=${first}-${first + CUT - 1}`, `bytes=${second}-`]);
+  const conditional = seen.map((headers) => headers['if-match'] !== undefined);
+  t.deepEqual(conditional, [false, true]);
+  t.deepEqual(pluck(seen, 'user-agent'), ['hail-test/1', 'hail-test/1']);
   t.is(Object.keys(readModelHour([{ bytes, subject: 'x' }], HOUR).hour.fields).length, 13);
 });
 
 for (const [title, intercept, reason] of [
   [
     'does not know ranges',
-    (_, response) => {
-      response.writeHead(200).end(WHOLE);
-      return true;
-    },
+    (_, response) => response.writeHead(200).end(WHOLE),
     /sends the whole file, expected the byte range that was asked for$/,
   ],
   [
     'sends other bytes than its index says',
     ({ headers }, response) => {
       const [, start = '', last = ''] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
-      if (start === '') return false;
-      response.writeHead(206, {
-        etag: `"${WHOLE.length}"`,
-        'content-range': `bytes ${start}-${last}/${WHOLE.length}`,
-      });
-      response.end(Buffer.alloc(Number(last) - Number(start) + 1));
-      return true;
+      if (start === '') return null;
+      const range = `bytes ${start}-${last}/${WHOLE.length}`;
+      response.writeHead(206, { etag: `"${WHOLE.length}"`, 'content-range': range });
+      return response.end(Buffer.alloc(Number(last) - Number(start) + 1));
     },
     /no GRIB message begins at byte 0 of its ranges, expected what its index lists, after 3 attempts/,
   ],
   [
     'answers another range than asked',
-    (_, response) => {
-      response.writeHead(206, { 'content-range': `bytes 0-9/${WHOLE.length}` }).end('0123456789');
-      return true;
-    },
+    (_, response) => response.writeHead(206, { 'content-range': `bytes 0-9/${WHOLE.length}` }).end('0123456789'),
     /server answers 206 with range 'bytes 0-9\/\d+', expected 'bytes \d+-\d+', after 3 attempts/,
   ],
   [
     'has a shorter file than its index says',
-    (_, response) => {
-      response.writeHead(416).end();
-      return true;
-    },
+    (_, response) => response.writeHead(416).end(),
     /file ends before byte \d+, expected what its index lists/,
   ],
 ] satisfies readonly (readonly [string, Interception, RegExp])[])
@@ -330,11 +313,7 @@ for (const [title, intercept, reason] of [
 
 test('a file that changes between two ranges is asked for again as a whole', async (t) => {
   let ranges = 0;
-  const { bytes } = await ask(t, (_, response) => {
-    if (++ranges !== 2) return false;
-    response.writeHead(412).end();
-    return true;
-  });
+  const { bytes } = await ask(t, (_, response) => (++ranges === 2 ? response.writeHead(412).end() : null));
   t.deepEqual(bytes, BYTES);
   t.is(ranges, 4);
 });
@@ -413,17 +392,8 @@ test('fields that share a message share its bytes', (t) => {
 });
 
 test('messages that follow each other are asked for as one range, whatever the order of the wishes', (t) => {
-  t.deepEqual(
-    ranges(
-      field('CAPE', '255-0 mb above ground'),
-      field('MXUPHL', '5000-2000 m above ground'),
-      field('REFC', 'entire atmosphere'),
-    ),
-    [
-      [0, 1500],
-      [4600, null],
-    ],
-  );
+  const [cape, helicity] = [field('CAPE', '255-0 mb above ground'), field('MXUPHL', '5000-2000 m above ground')];
+  t.is(String(ranges(cape, helicity, field('REFC', 'entire atmosphere'))), String([[0, 1500, 4600, null]]));
   t.deepEqual(ranges(field('UGRD', '500 mb'), field('CAPE', 'surface')), [[2200, 4600]]);
 });
 
@@ -552,8 +522,7 @@ function rewrite(path: string, edit: (bytes: Buffer) => Uint8Array): void {
 }
 
 test('a restart publishes as many hours ahead as there were before it, and fetches none of them again', async (t) => {
-  const server = await startWebServer(t);
-  const root = await opened(t);
+  const { server, root } = await served(t);
   serveHour(server, RUN, 2);
   await writeModelHours(root, 'hrrr', [...hoursOf(RUN, 1, 1), ...hoursOf(RUN, 3, 18), ...hoursOf(LONG_RUN, 19, 48)]);
   const first = await (await feedOf(server, root).poll(NOW)).publish(root);
@@ -567,8 +536,7 @@ test('a restart publishes as many hours ahead as there were before it, and fetch
 });
 
 test('hours beyond the newest run come from the newest one that goes further, and no others of it are fetched', async (t) => {
-  const server = await startWebServer(t);
-  const root = await opened(t);
+  const { server, root } = await served(t);
   const far = [46, 47, 48].map((lead_h) => serveHour(server, LONG_RUN, lead_h));
   const near = serveHour(server, LONG_RUN, 5);
   // All that the newest run has is known, and of the long one all but its last hours and one that the newest run reaches too.
@@ -580,8 +548,7 @@ test('hours beyond the newest run come from the newest one that goes further, an
 });
 
 test('a forecast that reaches less far than the published one says so until the hours are over that it lost', async (t) => {
-  const server = await startWebServer(t);
-  const root = await opened(t);
+  const { server, root } = await served(t);
   // A run that is too old to be blended reached further.
   await publishModelHours(root, 'hrrr', hoursOf(Date.parse('2026-05-01T00:00:00Z'), 21, 48), NOW, silent);
   for (const lead_h of [1, 2, 3]) serveHour(server, RUN, lead_h);
@@ -594,8 +561,7 @@ test('a forecast that reaches less far than the published one says so until the 
 });
 
 test('an hour that came and cannot be used is named with every poll, and fetched once', async (t) => {
-  const server = await startWebServer(t);
-  const root = await opened(t);
+  const { server, root } = await served(t);
   for (const lead_h of [1, 2]) serveHour(server, RUN, lead_h);
   const wrong = serveHour(server, RUN, 2, 3);
   const feed = feedOf(server, root);
@@ -607,8 +573,7 @@ test('an hour that came and cannot be used is named with every poll, and fetched
 });
 
 test('an hour that cannot be used is named no more once a newer run reaches its time', async (t) => {
-  const server = await startWebServer(t);
-  const root = await opened(t);
+  const { server, root } = await served(t);
   await writeModelHours(root, 'hrrr', hoursOf(LONG_RUN, 2, 3));
   serveHour(server, LONG_RUN, 3, 4);
   const feed = feedOf(server, root);

@@ -120,15 +120,9 @@ test('what was filled in between scans stays a row of its own, where it is more 
     [{ col: 1, max_mm: 30 }, { col: 2, max_mm: 30 }, filled(1, 40), filled(2, 20), filled(3, 12)],
     [{ col: 2, max_mm: 35 }, filled(3, 15)],
   );
-  t.deepEqual(
-    rows.map(({ col, max_mm, interpolated }) => [col, max_mm, interpolated]),
-    [
-      [1, 30, false],
-      [1, 40, true],
-      [2, 35, false],
-      [3, 15, true],
-    ],
-  );
+  t.deepEqual(pluck(rows, 'col'), [1, 1, 2, 3]);
+  t.deepEqual(pluck(rows, 'max_mm'), [30, 40, 35, 15]);
+  t.deepEqual(pluck(rows, 'interpolated'), [false, true, false, true]);
 });
 
 test('adding up in steps gives what adding up at once gives', async (t) => {
@@ -158,14 +152,9 @@ function maximumOf(scans: readonly ScanOfDay[]): DayMax[] {
 test('files of any split of the scans, merged in any order, give the rows of the whole day', async (t) => {
   const engine = await engineOf(t);
   const folder = await scratch(t);
-  const days = fc.uniqueArray(
-    fc.record({
-      minute: fc.integer({ min: 0, max: 200 }),
-      tenths: fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 4, maxLength: 4 }),
-      file: fc.integer({ min: 0, max: 2 }),
-    }),
-    { selector: ({ minute }) => minute, minLength: 1, maxLength: 12 },
-  );
+  const tenths = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 4, maxLength: 4 });
+  const drawn = fc.record({ minute: fc.nat(200), tenths, file: fc.nat(2) });
+  const days = fc.uniqueArray(drawn, { selector: ({ minute }) => minute, minLength: 1, maxLength: 12 });
   const property = fc.asyncProperty(days, fc.boolean(), async (day, backwards) => {
     const scans = day.map(({ minute, tenths, file }) => ({
       file,
@@ -433,12 +422,10 @@ test('hyparquet reads every table file: the rows of the manifest, the columns of
 
 /** Unit and description of every column of a table, as its schema declares them. */
 function columnNotes(table: Table, instant_unit: string): object {
-  return Object.fromEntries(
-    columns(table).map(({ name, type, unit, description }) => [
-      name,
-      { unit: type === 'TIMESTAMPTZ' ? instant_unit : unit, description },
-    ]),
-  );
+  const notes = columns(table).map(({ name, type, unit, description }) => {
+    return [name, { unit: type === 'TIMESTAMPTZ' ? instant_unit : unit, description }] as const;
+  });
+  return Object.fromEntries(notes);
 }
 
 test('DuckDB reads in a file that travelled alone what it holds, in which units, and that it is simulated', async (t) => {
@@ -711,13 +698,11 @@ test('one pixel is its own box', (t) => {
 });
 
 test('an event day is what its detections add up to, with the hull of their pixels and its centre inside', (t) => {
-  const event = eventDay(
-    drawPixels(`
+  const pixels = drawPixels(`
     1 . . 1
     . . . .
-    . . 1 .`),
-    FACTS,
-  );
+    . . 1 .`);
+  const event = eventDay(pixels, FACTS);
   t.deepEqual(EventDay.parse(event), event);
   t.like(event, FACTS);
   t.true(

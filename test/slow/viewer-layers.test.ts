@@ -325,10 +325,7 @@ for (const [held, screen] of [
       const open = ['#panel', '#layers', '#legend', '#dock'];
       const seen = await Promise.all(open.map((id) => page.locator(id).isVisible()));
       t.true(seen[0] && seen[1]);
-      await cardsApart(
-        t,
-        page,
-        open.filter((_, i) => seen[i]),
-      );
+      const shown = open.filter((_, i) => seen[i]);
+      await cardsApart(t, page, shown);
     },
   );

@@ -73,16 +73,8 @@ serviceTest('the last 24 hours open as a whole, explained', onPlainRoot, async (
   t.regex(await said(page, '#data-time'), /^Data until 2 May 2026 00:1\d UTC$/);
   t.regex(await said(page, '#simulated'), /simulated · not real weather/i);
   t.regex(await page.title(), /simulated/);
-  t.deepEqual(await page.locator('#legend .swatch').allTextContents(), [
-    '0.2 in',
-    '0.4 in',
-    '0.75 in',
-    '1.00 in',
-    '1.50 in',
-    '2.50 in',
-    '2.75 in',
-    '4.00 in',
-  ]);
+  const sizes = await page.locator('#legend .swatch').allTextContents();
+  t.is(sizes.join(', '), '0.2 in, 0.4 in, 0.75 in, 1.00 in, 1.50 in, 2.50 in, 2.75 in, 4.00 in');
   t.regex(await said(page, '#summary'), /^Largest \d\.\d in \(\d+ mm\) at 00:\d\d UTC, \d+ scans in 24 hours\.$/);
   t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
   t.deepEqual(complaints, []);
@@ -364,24 +356,9 @@ serviceTest('the tab key reaches everything, enter tells the size in the middle'
     await page.keyboard.press('Tab');
     reached.add(await page.evaluate(() => document.activeElement?.id || (document.activeElement?.tagName ?? '')));
   }
-  for (const id of [
-    'CANVAS',
-    'earlier',
-    'date',
-    'later',
-    'open-days',
-    'refresh',
-    'view-recent',
-    'view-day',
-    'view-scan',
-    'fit',
-    'newest',
-    'open-help',
-    'play',
-    'speed',
-    'scrubber',
-  ])
-    t.true(reached.has(id), id);
+  const panel = ['earlier', 'date', 'later', 'open-days', 'refresh', 'view-recent', 'view-day', 'view-scan'];
+  const others = ['CANVAS', 'fit', 'newest', 'open-help', 'play', 'speed', 'scrubber'];
+  for (const id of [...panel, ...others]) t.true(reached.has(id), id);
   await page.focus('#open-help');
   await page.keyboard.press('Enter');
   t.true(await page.locator('#help').isVisible());

@@ -106,10 +106,8 @@ test('a folder that is not there is not found, in one line, by every command tha
   ]) {
     const run = await command(await scratch(t), args);
     t.is(run.code, 3, args.join(' '));
-    t.regex(
-      run.stderr.trimEnd().split('\n').at(-1) ?? '',
-      /^hail-pipeline: sources \/nowhere\/at\/all: is not there, expected a folder$/,
-    );
+    const last = run.stderr.trimEnd().split('\n').at(-1) ?? '';
+    t.regex(last, /^hail-pipeline: sources \/nowhere\/at\/all: is not there, expected a folder$/);
   }
 });
 

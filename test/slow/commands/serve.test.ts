@@ -119,10 +119,8 @@ test('a busy port names HAIL_PORT and makes no keys: the start on a free port pr
 test('a connection is kept for 75 seconds after an answer, unless HAIL_KEEP_ALIVE_S says otherwise', async (t) => {
   const served = await serveHere(t, await scratch(t));
   const { hostname, port } = new URL(/'(http[^']+)\/health'/.exec(served.said)?.[1] ?? '');
-  const [reply] = (await once(
-    get({ hostname, port, path: '/livez', agent: new Agent({ keepAlive: true }) }),
-    'response',
-  )) as [IncomingMessage];
+  const request = get({ hostname, port, path: '/livez', agent: new Agent({ keepAlive: true }) });
+  const [reply] = (await once(request, 'response')) as [IncomingMessage];
   reply.resume();
   t.is(reply.headers['keep-alive'], 'timeout=75');
   t.is(readConfig({ HAIL_KEEP_ALIVE_S: '120' }).keep_alive_s, 120);

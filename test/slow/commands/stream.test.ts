@@ -129,11 +129,10 @@ test('a second stream with --wait goes on when the first one is killed, with the
   t.is(refused.code, 4);
   t.regex(refused.stderr, /held by process \d+ on .+ \(hail-pipeline stream\) since .+, expected no other pipeline/);
   const [second, third] = [1, 2].map(() => follow(t, root, ['--from', from, '--wait'])) as [Following, Following];
-  for (const standby of [second, third])
-    t.regex(
-      String((await standby.event('Stream:Lock:Wait')).reason),
-      /held by process \d+ on .+ \(hail-pipeline stream\)/,
-    );
+  for (const standby of [second, third]) {
+    const { reason } = await standby.event('Stream:Lock:Wait');
+    t.regex(String(reason), /held by process \d+ on .+ \(hail-pipeline stream\)/);
+  }
   t.is((await third.stop()).code, 0, 'a signal ends the wait');
   await first.stop('SIGKILL');
   await second.event('Root:Open:Done');

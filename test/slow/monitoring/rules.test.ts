@@ -38,10 +38,7 @@ const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   },
   HailScansStale: {
     fires: { hail_pipeline_scan_newest_timestamp_seconds: ALWAYS(LOOK_AT_S - 1500) },
-    quiet: {
-      hail_pipeline_scan_newest_timestamp_seconds: ALWAYS(LOOK_AT_S - 600),
-      hail_scan_age_seconds: ALWAYS(899),
-    },
+    quiet: { hail_pipeline_scan_newest_timestamp_seconds: ALWAYS(LOOK_AT_S - 600), hail_scan_age_seconds: ALWAYS(899) },
   },
   HailFeedStale: {
     fires: { 'hail_feed_stale{feed="lsr"}': ALWAYS(1) },

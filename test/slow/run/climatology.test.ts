@@ -131,12 +131,8 @@ test('the table is made once, and again only after a week of storm dates', async
   t.is(await refresh(path), null);
   await publishDays(path, [day('2026-05-09')], 'simulated', MONTH_LATER_MS);
   t.like(await refresh(path), { storm_dates: 4, last_date: '2026-05-09', changed: true });
-  await publishDays(
-    path,
-    Array.from({ length: 7 }, (_, n) => day(addDays('2025-05-01', n))),
-    'simulated',
-    MONTH_LATER_MS,
-  );
+  const week = Array.from({ length: 7 }, (_, n) => day(addDays('2025-05-01', n)));
+  await publishDays(path, week, 'simulated', MONTH_LATER_MS);
   t.like(await refresh(path), { storm_dates: 11, first_date: '2025-05-01' });
 });
 

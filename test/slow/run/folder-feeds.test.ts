@@ -93,10 +93,8 @@ test('model runs that are over do not take the place of a forecast, and a broken
   await mkdir(join(over, dirname(ended.path)), { recursive: true });
   await writeFile(join(over, ended.path), ended.bytes);
   const later = await ingest(path, { kind: 'dir', folder: over });
-  t.regex(
-    later.feed_failures.find(({ file }) => file === 'hrrr')?.reason ?? '',
-    /no hour of its runs ends after 2026-05-01T23:30:00Z/,
-  );
+  const failure = later.feed_failures.find(({ file }) => file === 'hrrr');
+  t.regex(failure?.reason ?? '', /no hour of its runs ends after 2026-05-01T23:30:00Z/);
   t.deepEqual((await rowsOf(path)).get('forecast'), forecast);
 });
 

@@ -181,14 +181,9 @@ async function withoutHail(file: SourceFile): Promise<Buffer> {
   const time_ms = file.time_ms;
   const [rows, columns] = [150, 200];
   const [la1, lo1] = [54_995_000 - 1900 * 10_000, 230_005_000 + 3200 * 10_000];
-  const dry = gzipSync(
-    gribFile(
-      constantPacking(rows * columns, { reference: -10 }),
-      { rows, columns, la1, lo1 },
-      { time: clockOf(time_ms), production_status: raw[35] },
-    ),
-  );
-  return dry;
+  const dry = constantPacking(rows * columns, { reference: -10 });
+  const product = { time: clockOf(time_ms), production_status: raw[35] };
+  return gzipSync(gribFile(dry, { rows, columns, la1, lo1 }, product));
 }
 
 for (const [title, padded] of [
