@@ -23,8 +23,10 @@ const ofScans = /scans|detections|cells|tracks|frames/;
 async function prepared(t: ExecutionContext) {
   const scans = await evening();
   const before = await scratch(t, 'before');
-  const early = scans.filter((_, index) => index !== LATE);
-  await ingest(before, early);
+  await ingest(
+    before,
+    scans.filter((_, index) => index !== LATE),
+  );
   const from = await deliver(await scratch(t, 'from'), filesOf(scans.slice(LATE, LATE + 1)));
   return { scans, before, args: ['ingest', '--source', 'dir', '--from', from, '--no-progress'] };
 }
@@ -86,7 +88,9 @@ test('a fetch that is killed after files were kept, before their scans were publ
   const fetched = bucket.requests.length;
   const rerun = await command(root, args, settings);
   t.is(rerun.code, 0, rerun.stderr);
-  const others = bucket.requests.slice(fetched).filter((request) => !request.startsWith('GET list'));
-  t.deepEqual(others, []);
+  t.deepEqual(
+    bucket.requests.slice(fetched).filter((request) => !request.startsWith('GET list')),
+    [],
+  );
   sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(scans)));
 });

@@ -109,7 +109,10 @@ const caddyCheck = (upstreams: string) => (folder: string) => ({
 });
 const composeCheck =
   (...profile: string[]) =>
-  () => ({ command: ['docker', 'compose', '-f', file('compose.yaml'), ...profile, 'config', '--quiet'], says: /^/ });
+  () => ({
+    command: ['docker', 'compose', '-f', file('compose.yaml'), ...profile, 'config', '--quiet'],
+    says: /^/,
+  });
 
 const CHECKS: readonly (readonly [keyof typeof has, what: string, (folder: string) => Check | Promise<Check>])[] = [
   [
@@ -411,73 +414,77 @@ testWith(
   (t) => restartUnderLoad(t, { services: 1, database_url: null, startProxyBefore: startCaddy, repeats_writes: true }),
 );
 
-test.serial('the restore drill of the page runs as printed on a backup, and doctor finds no fault', async (t) => {
-  const folder = scratchFolder(t);
-  const root = join(folder, "the operator's root");
-  const source = operator(t);
-  const [report] = await withReports(source, ['%PDF-1.7']);
-  copyFolder(source.config.data_root, root);
-  if (report === undefined) throw new Error('no report was made');
-  const inRoot = relative(root, jobFilePath(root, report));
-  for (const name of ['bin', 'etc', 'backups']) mkdirSync(join(folder, name));
-  const me = userInfo().username;
-  const command = adapted('hail-command.sh', {
-    '/opt/hail/current': PROJECT.replace(/\/$/, ''),
-    '/etc/hail/': `${folder}/etc/`,
-    '= hail ]': `= ${me} ]`,
-  });
-  for (const name of ['hail-api', 'hail-pipeline']) writeFileSync(join(folder, 'bin', name), command, { mode: 0o755 });
-  writeFileSync(
-    join(folder, 'etc/hail.env'),
-    `HAIL_DATA="${root}"\nHAIL_BASE_URL=https://hail.example.com/v1\nHAIL_LOG_LEVEL=warn\n`,
-  );
-  const shell = (script: string, cwd: string) => {
-    const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-c', `set -euo pipefail\n${script}`], {
-      cwd,
-      encoding: 'utf8',
-      env: { PATH: `${folder}/bin:${PATH}`, HAIL_DATA: root },
+test.serial(
+  'the restore drill of the page runs as printed on a backup made by its script, and doctor finds no fault',
+  async (t) => {
+    const folder = scratchFolder(t);
+    const root = join(folder, "the operator's root");
+    const source = operator(t);
+    const [report] = await withReports(source, ['%PDF-1.7']);
+    copyFolder(source.config.data_root, root);
+    if (report === undefined) throw new Error('no report was made');
+    const inRoot = relative(root, jobFilePath(root, report));
+    for (const name of ['bin', 'etc', 'backups']) mkdirSync(join(folder, name));
+    const me = userInfo().username;
+    const command = adapted('hail-command.sh', {
+      '/opt/hail/current': PROJECT.replace(/\/$/, ''),
+      '/etc/hail/': `${folder}/etc/`,
+      '= hail ]': `= ${me} ]`,
     });
-    t.is(status, 0, `${stdout}${stderr}`);
-    return stdout;
-  };
+    for (const name of ['hail-api', 'hail-pipeline'])
+      writeFileSync(join(folder, 'bin', name), command, { mode: 0o755 });
+    writeFileSync(
+      join(folder, 'etc/hail.env'),
+      `HAIL_DATA="${root}"\nHAIL_BASE_URL=https://hail.example.com/v1\nHAIL_LOG_LEVEL=warn\n`,
+    );
+    const shell = (script: string, cwd: string) => {
+      const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-c', `set -euo pipefail\n${script}`], {
+        cwd,
+        encoding: 'utf8',
+        env: { PATH: `${folder}/bin:${PATH}`, HAIL_DATA: root },
+      });
+      t.is(status, 0, `${stdout}${stderr}`);
+      return stdout;
+    };
 
-  // The first start makes the master key.
-  const service = await startServe(root, WHOLE_NOW_MS, 'error');
-  await service.end('SIGTERM');
-  const backup = `sh ${file('backup.sh')} ${folder}/backups`;
-  const backups = () =>
-    readdirSync(join(folder, 'backups'))
-      .filter((name) => /^2\w+Z$/.test(name))
-      .sort();
-  mkdirSync(join(folder, 'backups/20260101T000000Z.partial'));
-  shell(backup, PROJECT);
-  const [first = ''] = backups();
-  const copyIn = (name: string) => join(folder, 'backups', name, inRoot);
-  t.is(readFileSync(copyIn(first), 'utf8'), '%PDF-1.7');
-  t.deepEqual(readdirSync(join(folder, 'backups')), [first]);
+    // The first start makes the master key.
+    const service = await startServe(root, WHOLE_NOW_MS, 'error');
+    await service.end('SIGTERM');
+    const backup = `sh ${file('backup.sh')} ${folder}/backups`;
+    const backups = () =>
+      readdirSync(join(folder, 'backups'))
+        .filter((name) => /^2\w+Z$/.test(name))
+        .sort();
+    mkdirSync(join(folder, 'backups/20260101T000000Z.partial'));
+    shell(backup, PROJECT);
+    const [first = ''] = backups();
+    const copyIn = (name: string) => join(folder, 'backups', name, inRoot);
+    t.is(readFileSync(copyIn(first), 'utf8'), '%PDF-1.7');
+    t.deepEqual(readdirSync(join(folder, 'backups')), [first]);
 
-  const [drill = ''] = codeBlocks(sectionOf(readDocument('api/docs/operate.md'), '### Restore drill'), 'sh');
-  const said = shell(
-    drill
-      .replaceAll('/srv/hail-drill', `${folder}/drill`)
-      .replaceAll('/etc/hail/', `${folder}/etc/`)
-      .replaceAll('/var/backups/hail', `${folder}/backups`)
-      .replaceAll('-o hail -g hail ', '')
-      // Ends only by a signal; that it answers and starts no worker is tested beside the command.
-      .replace(/^hail-api serve .*$/m, ''),
-    folder,
-  );
-  t.regex(said, /The ledger adds up/);
-  t.regex(said, /^ok +master key/m);
-  t.notRegex(said, /^fault/m);
+    const [drill = ''] = codeBlocks(sectionOf(readDocument('api/docs/operate.md'), '### Restore drill'), 'sh');
+    const said = shell(
+      drill
+        .replaceAll('/srv/hail-drill', `${folder}/drill`)
+        .replaceAll('/etc/hail/', `${folder}/etc/`)
+        .replaceAll('/var/backups/hail', `${folder}/backups`)
+        .replaceAll('-o hail -g hail ', '')
+        // Ends only by a signal; that it answers and starts no worker is tested beside the command.
+        .replace(/^hail-api serve .*$/m, ''),
+      folder,
+    );
+    t.regex(said, /The ledger adds up/);
+    t.regex(said, /^ok +master key/m);
+    t.notRegex(said, /^fault/m);
 
-  // Nineteen older backups and a second one: the two share the file, and fourteen are kept.
-  for (let day = 10; day < 29; day++) mkdirSync(join(folder, `backups/202604${day}T000000Z`));
-  while (new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '') === first) await new Promise(setImmediate);
-  shell(backup, PROJECT);
-  const kept = backups();
-  t.is(kept.length, 14);
-  t.deepEqual(kept.slice(-2, -1), [first]);
-  t.is(statSync(copyIn(kept.at(-1) ?? '')).ino, statSync(copyIn(first)).ino);
-  t.is(kept[0], '20260417T000000Z');
-});
+    // Nineteen older backups and a second one: the two share the file, and fourteen are kept.
+    for (let day = 10; day < 29; day++) mkdirSync(join(folder, `backups/202604${day}T000000Z`));
+    while (new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '') === first) await new Promise(setImmediate);
+    shell(backup, PROJECT);
+    const kept = backups();
+    t.is(kept.length, 14);
+    t.deepEqual(kept.slice(-2, -1), [first]);
+    t.is(statSync(copyIn(kept.at(-1) ?? '')).ino, statSync(copyIn(first)).ino);
+    t.is(kept[0], '20260417T000000Z');
+  },
+);

@@ -121,71 +121,77 @@ function startFolder(t: ExecutionContext, archive: string) {
   return startWebServer(t, files, filesIn([['/node_modules/', `${PROJECT}node_modules/`]]));
 }
 
-const onTiles = { path: '/docs/tiles', has_key: false };
+serviceTest(
+  'the page of the guide draws the hail of a day from another origin, and a peak says its size',
+  { path: '/docs/tiles', has_key: false },
+  async (t, { page, complaints, service, key }) => {
+    const { url: archive } = await ask<{ url: string }>({ service, key }, '/tiles/daily');
+    const folder = await startFolder(t, archive);
+    await page.goto(folder.url);
+    await page.waitForSelector('canvas');
+    const whole = { x: 0, y: 0, width: 1280, height: 800 };
+    await until(async () => {
+      const colors = await colorsOf(page, whole);
+      return HAIL_COLORS.every((color) => colors.has(color));
+    });
+    const at = await page.evaluate(
+      async ([module, address]) => {
+        const { drawDay } = await import(module);
+        document.querySelector('#map')?.replaceChildren();
+        const map = await drawDay('map', address);
+        await map.once('idle');
+        const [{ geometry, properties }] = map.queryRenderedFeatures({ layers: ['peaks'] });
+        return { ...map.project(geometry.coordinates), mm: properties.peak_mm };
+      },
+      [`${folder.url}/map.js`, archive] as const,
+    );
+    await page.mouse.click(at.x, at.y);
+    t.regex(await said(page, '.maplibregl-popup-content'), /^[\d.]+ mm at 2026-05-0\dT/);
+    t.deepEqual(complaints, []);
+  },
+);
 
-serviceTest('the guide draws a day of another origin', onTiles, async (t, { page, complaints, service, key }) => {
-  const { url: archive } = await ask<{ url: string }>({ service, key }, '/tiles/daily');
-  const folder = await startFolder(t, archive);
-  await page.goto(folder.url);
-  await page.waitForSelector('canvas');
-  const whole = { x: 0, y: 0, width: 1280, height: 800 };
-  await until(async () => {
-    const colors = await colorsOf(page, whole);
-    return HAIL_COLORS.every((color) => colors.has(color));
-  });
-  const at = await page.evaluate(
-    async ([module, address]) => {
-      const { drawDay } = await import(module);
-      document.querySelector('#map')?.replaceChildren();
-      const map = await drawDay('map', address);
-      await map.once('idle');
-      const [{ geometry, properties }] = map.queryRenderedFeatures({ layers: ['peaks'] });
-      return { ...map.project(geometry.coordinates), mm: properties.peak_mm };
-    },
-    [`${folder.url}/map.js`, archive] as const,
-  );
-  await page.mouse.click(at.x, at.y);
-  t.regex(await said(page, '.maplibregl-popup-content'), /^[\d.]+ mm at 2026-05-0\dT/);
-  t.deepEqual(complaints, []);
-});
-
-serviceTest('the code of the guide reads an archive', onTiles, async (t, { page, complaints, service, key }) => {
-  const { frames } = await ask<{ frames: { url: string }[] }>({ service, key }, '/tiles/scan');
-  const archive = frames.at(-1)?.url ?? '';
-  const folder = await startFolder(t, archive);
-  await page.goto(folder.url);
-  const { described, ...covered } = await page.evaluate(
-    async ([module, address]) => {
-      const { describe, isCovered } = await import(module);
-      const described = await describe(address);
-      const { uncovered } = described;
-      const place = { lat: 35.2, lon: -97 };
-      const row = Math.floor((uncovered.north - place.lat) / uncovered.step_deg);
-      const column = Math.floor((place.lon - uncovered.west) / uncovered.step_deg);
-      const blind = (...run: number[]) => isCovered({ ...uncovered, runs: [run] }, place);
-      return {
-        described,
-        inside: isCovered(uncovered, place),
-        blind: blind(row, column, column + 1),
-        before_blind: blind(row, column + 1, column + 2),
-        above_blind: blind(row + 1, column, column + 1),
-        beyond: isCovered(uncovered, { lat: 60, lon: -97 }),
-        unknown: isCovered(null, place),
-      };
-    },
-    [`${folder.url}/metadata.js`, archive] as const,
-  );
-  t.is(described.source, 'simulated');
-  t.deepEqual(covered, {
-    inside: true,
-    blind: false,
-    before_blind: true,
-    above_blind: true,
-    beyond: false,
-    unknown: null,
-  });
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'the code of the guide reads from an archive what it holds, and where no radar looked',
+  { path: '/docs/tiles', has_key: false },
+  async (t, { page, complaints, service, key }) => {
+    const { frames } = await ask<{ frames: { url: string }[] }>({ service, key }, '/tiles/scan');
+    const archive = frames.at(-1)?.url ?? '';
+    const folder = await startFolder(t, archive);
+    await page.goto(folder.url);
+    const { described, ...covered } = await page.evaluate(
+      async ([module, address]) => {
+        const { describe, isCovered } = await import(module);
+        const described = await describe(address);
+        const { uncovered } = described;
+        const place = { lat: 35.2, lon: -97 };
+        const row = Math.floor((uncovered.north - place.lat) / uncovered.step_deg);
+        const column = Math.floor((place.lon - uncovered.west) / uncovered.step_deg);
+        const blind = (...run: number[]) => isCovered({ ...uncovered, runs: [run] }, place);
+        return {
+          described,
+          inside: isCovered(uncovered, place),
+          blind: blind(row, column, column + 1),
+          before_blind: blind(row, column + 1, column + 2),
+          above_blind: blind(row + 1, column, column + 1),
+          beyond: isCovered(uncovered, { lat: 60, lon: -97 }),
+          unknown: isCovered(null, place),
+        };
+      },
+      [`${folder.url}/metadata.js`, archive] as const,
+    );
+    t.is(described.source, 'simulated');
+    t.deepEqual(covered, {
+      inside: true,
+      blind: false,
+      before_blind: true,
+      above_blind: true,
+      beyond: false,
+      unknown: null,
+    });
+    t.deepEqual(complaints, []);
+  },
+);
 /** A shell block of a guide with the sample answer printed below it. */
 interface GuideStep {
   readonly code: string;
@@ -360,25 +366,30 @@ test.after.always('the downloaded files are deleted', async () => {
   if (exported !== undefined) rmSync(await exported, { recursive: true });
 });
 
-test.serial('the commands of exports download three files, which DuckDB and hyparquet read as shown', async (t) => {
-  const folder = await exportedFiles(t);
-  t.is(readFileSync(join(folder, 'detections.parquet')).subarray(0, 4).toString(), 'PAR1');
-  t.true(readFileSync(join(folder, 'reports.csv'), 'utf8').split('\n')[0]?.includes('time'));
-  const sql = codeBlocks(guide('files'), 'sql').find((block) => block.includes('detections.parquet')) ?? '';
-  const connection = await (await DuckDBInstance.create()).connect();
-  const rows = (
-    await connection.runAndReadAll(sql.replace("'detections.parquet'", `'${join(folder, 'detections.parquet')}'`))
-  ).getRowObjectsJson();
-  t.is(rows.length, 5);
-  t.true(rows.every(({ max_mm, detections }) => Number(max_mm) >= 25 && Number(detections) > 0));
+test.serial(
+  'the commands of exports download three files, which DuckDB and hyparquet read as the guide shows',
+  async (t) => {
+    const folder = await exportedFiles(t);
+    t.is(readFileSync(join(folder, 'detections.parquet')).subarray(0, 4).toString(), 'PAR1');
+    t.true(readFileSync(join(folder, 'reports.csv'), 'utf8').split('\n')[0]?.includes('time'));
+    const sql = codeBlocks(guide('files'), 'sql').find((block) => block.includes('detections.parquet')) ?? '';
+    const connection = await (await DuckDBInstance.create()).connect();
+    const rows = (
+      await connection.runAndReadAll(sql.replace("'detections.parquet'", `'${join(folder, 'detections.parquet')}'`))
+    ).getRowObjectsJson();
+    t.is(rows.length, 5);
+    t.true(rows.every(({ max_mm, detections }) => Number(max_mm) >= 25 && Number(detections) > 0));
 
-  writeProgram(folder, 'files', 'js', 'read.js');
-  const code = readFileSync(join(folder, 'read.js'), 'utf8');
-  const local = code.replace("'hyparquet'", `'${PROJECT}node_modules/hyparquet/src/node.js'`);
-  writeFileSync(join(folder, 'read.mjs'), local);
-  const said = await runProgram(process.execPath, ['read.mjs'], { cwd: folder });
-  t.is(Number(/largest ([\d.]+) mm/.exec(said)?.[1]), Number(rows[0]?.max_mm));
-});
+    writeProgram(folder, 'files', 'js', 'read.js');
+    const code = readFileSync(join(folder, 'read.js'), 'utf8');
+    writeFileSync(
+      join(folder, 'read.mjs'),
+      code.replace("'hyparquet'", `'${PROJECT}node_modules/hyparquet/src/node.js'`),
+    );
+    const said = await runProgram(process.execPath, ['read.mjs'], { cwd: folder });
+    t.is(Number(/largest ([\d.]+) mm/.exec(said)?.[1]), Number(rows[0]?.max_mm));
+  },
+);
 
 pythonTest('the pandas of the guide reads the downloaded files', ['pandas', 'pyarrow'], async (t) => {
   const folder = await exportedFiles(t);
@@ -430,10 +441,11 @@ async function hailDays(root: string): Promise<[date: string, severe: number, qu
 }
 
 /** Lines of what a program printed, split at spaces. */
-function words(printed: string): string[][] {
-  const lines = printed.trim().split('\n');
-  return lines.map((line) => line.trim().split(/\s+/));
-}
+const words = (printed: string) =>
+  printed
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/));
 
 test('the list of examples names every file of the folder', (t) => {
   const named = [...README.matchAll(/\]\((\w[\w./-]+)\)/g)].map(([, name]) => name);
@@ -459,13 +471,10 @@ test.serial('DuckDB: the SQL counts the hail of each date', async (t) => {
   const statements = statementsOf(readFileSync(join(PROJECT, FOLDER, 'hail-days.sql'), 'utf8'));
   for (const statement of statements.slice(0, -1)) await connection.run(statement);
   const rows = (await connection.runAndReadAll(statements.at(-1) ?? '')).getRowObjectsJson();
-  const counted = rows.map((row) => [
-    row.storm_date,
-    Number(row.severe_pixels),
-    Number(row.quarter_pixels),
-    row.largest_mm,
-  ]);
-  t.deepEqual(counted, await hailDays(root));
+  t.deepEqual(
+    rows.map((row) => [row.storm_date, Number(row.severe_pixels), Number(row.quarter_pixels), row.largest_mm]),
+    await hailDays(root),
+  );
   t.deepEqual(new Set(rows.map(({ source }) => source)), new Set(['simulated']));
 });
 
@@ -476,9 +485,10 @@ for (const [file, modules, heading] of [
   pythonTest(`${modules[0]}: the program counts the hail of each date`, modules, async (t) => {
     const root = await rootOf(t);
     const lines = words(await runOn(root, 'python3', [`${FOLDER}/${file}`])).slice(heading);
-    const counted = lines.map(([date = '', source, ...figures]) => [date, source, ...figures.map(Number)]);
-    const expected = (await hailDays(root)).map(([date, ...figures]) => [date, 'simulated', ...figures]);
-    t.deepEqual(counted, expected);
+    t.deepEqual(
+      lines.map(([date = '', source, ...figures]) => [date, source, ...figures.map(Number)]),
+      (await hailDays(root)).map(([date, ...figures]) => [date, 'simulated', ...figures]),
+    );
   });
 
 /** Threshold and area of the swaths of a date, as published. */
@@ -487,39 +497,59 @@ async function tiersOf(root: string, date: string): Promise<[mm: number, area_km
   return rows.map(({ threshold_mm, area_km2 }) => [Number(threshold_mm), Number(area_km2)]);
 }
 
-pythonTest('GeoPandas: the map has the areas of the swaths', ['geopandas', 'pyarrow', 'matplotlib'], async (t) => {
-  const root = await rootOf(t);
-  const picture = join(await scratch(t), '../swaths.png');
-  const borders = 'node_modules/us-atlas/states-10m.json';
-  const printed = words(await runOn(root, 'python3', [`${FOLDER}/swaths_map.py`, DATES[0] ?? '', picture, borders]));
-  const mapped = printed.map(([mm, , area]) => [Number(mm), Number(area)]);
-  const expected = (await tiersOf(root, DATES[0] ?? '')).map(([mm, area]) => [mm, Number(area.toFixed(1))]);
-  t.deepEqual(mapped, expected);
-  for (const [, , published, , , drawn] of printed)
-    t.true(Math.abs(Number(published) - Number(drawn)) < 0.2 + Number(published) / 500);
-  t.is(readFileSync(picture).subarray(1, 4).toString(), 'PNG');
-});
+pythonTest(
+  'GeoPandas: the map has the published areas of the swaths',
+  ['geopandas', 'pyarrow', 'matplotlib'],
+  async (t) => {
+    const root = await rootOf(t);
+    const picture = join(await scratch(t), '../swaths.png');
+    const borders = 'node_modules/us-atlas/states-10m.json';
+    const printed = words(await runOn(root, 'python3', [`${FOLDER}/swaths_map.py`, DATES[0] ?? '', picture, borders]));
+    t.deepEqual(
+      printed.map(([mm, , area]) => [Number(mm), Number(area)]),
+      (await tiersOf(root, DATES[0] ?? '')).map(([mm, area]) => [mm, Number(area.toFixed(1))]),
+    );
+    for (const [, , published, , , drawn] of printed)
+      t.true(Math.abs(Number(published) - Number(drawn)) < 0.2 + Number(published) / 500);
+    t.is(readFileSync(picture).subarray(1, 4).toString(), 'PNG');
+  },
+);
 
-pythonTest('QGIS: the project opens two files beside it, which GDAL reads', ['geopandas', 'pyarrow'], async (t) => {
-  const root = await rootOf(t);
-  const out = join(await scratch(t), '../project');
-  await runOn(root, 'python3', [`${FOLDER}/qgis_project.py`, DATES[0] ?? '', out]);
-  const project = readFileSync(join(out, 'hail.qgs'), 'utf8');
-  const sources = [...project.matchAll(/<datasource>\.\/(.+)<\/datasource>/g)].map(([, name = '']) => join(out, name));
-  const rows = [(await rowsOf(root, DATES[0] ?? '', 'tracks')).filter(({ state }) => state === 'tracked').length];
-  rows.push((await tiersOf(root, DATES[0] ?? '')).length);
-  const count = 'import sys, geopandas\nfor path in sys.argv[1:]: print(len(geopandas.read_file(path)))';
-  const counted = words(await runOn(root, 'python3', ['-c', count, ...sources])).map(([features]) => Number(features));
-  t.deepEqual(counted, rows);
-});
+pythonTest(
+  'QGIS: the project opens two files of the date beside it, which GDAL reads',
+  ['geopandas', 'pyarrow'],
+  async (t) => {
+    const root = await rootOf(t);
+    const out = join(await scratch(t), '../project');
+    await runOn(root, 'python3', [`${FOLDER}/qgis_project.py`, DATES[0] ?? '', out]);
+    const project = readFileSync(join(out, 'hail.qgs'), 'utf8');
+    const sources = [...project.matchAll(/<datasource>\.\/(.+)<\/datasource>/g)].map(([, name = '']) =>
+      join(out, name),
+    );
+    const rows = [(await rowsOf(root, DATES[0] ?? '', 'tracks')).filter(({ state }) => state === 'tracked').length];
+    rows.push((await tiersOf(root, DATES[0] ?? '')).length);
+    const count = 'import sys, geopandas\nfor path in sys.argv[1:]: print(len(geopandas.read_file(path)))';
+    const counted = words(await runOn(root, 'python3', ['-c', count, ...sources])).map(([features]) =>
+      Number(features),
+    );
+    t.deepEqual(counted, rows);
+  },
+);
 
 test('QGIS: the project has the colours of the hail sizes', (t) => {
   const project = readFileSync(join(PROJECT, FOLDER, 'hail.qgs'), 'utf8');
   const fills = [...project.matchAll(/name="color" type="QString" value="(\d+),(\d+),(\d+),255"/g)].slice(1);
-  const inHex = (part: string) => Number(part).toString(16).padStart(2, '0');
-  const hex = fills.map((rgb) => `#${rgb.slice(1, 4).map(inHex).join('')}`);
-  const colors = SIZE_COLORS.flatMap(({ category, color }) => (category === null ? [] : [color]));
-  t.deepEqual(hex, colors);
+  const hex = fills.map(
+    (rgb) =>
+      `#${rgb
+        .slice(1, 4)
+        .map((part) => Number(part).toString(16).padStart(2, '0'))
+        .join('')}`,
+  );
+  t.deepEqual(
+    hex,
+    SIZE_COLORS.flatMap(({ category, color }) => (category === null ? [] : [color])),
+  );
 });
 
 for (const file of ['map.html', 'swaths_map.py'])
@@ -537,8 +567,13 @@ test('JavaScript: the program follows the catalogue to the published areas of th
       (await tiersOf(root, date)).map(([mm, area]) => `${date} (simulated): ${Math.round(area)} km2 of ${mm} mm`),
     ),
   );
-  const lines = printed.trim().split('\n');
-  t.deepEqual(lines.map((line) => line.split(',')[0]).join('\n'), expected.flat().join('\n'));
+  t.deepEqual(
+    printed
+      .trim()
+      .split('\n')
+      .map((line) => line.split(',')[0]),
+    expected.flat(),
+  );
 });
 
 test('the program of the guide to catalogues finds the swaths of every date on a web server', async (t) => {
@@ -547,36 +582,41 @@ test('the program of the guide to catalogues finds the swaths of every date on a
   const program = join(await scratch(t), '../stac.mjs');
   writeFileSync(program, codeBlocks(readDocument('api/docs/catalogues.md'), 'js')[0] ?? '');
   const lines = words(await runOn(root, process.execPath, [program, `${url}/stac/catalog.json`]));
-  const dates = lines.map(([date]) => date);
-  t.deepEqual(dates, DATES);
+  t.deepEqual(
+    lines.map(([date]) => date),
+    DATES,
+  );
   for (const [date = '', rows, address = ''] of lines) {
     t.is(Number(rows), (await tiersOf(root, date)).length);
     t.is((await fetch(address)).status, 200);
   }
 });
 
-browserOnly('MapLibre: the page draws the hail of each date from files alone, and says it is simulated', async (t) => {
-  const root = await rootOf(t);
-  const folders = [
-    ['/data/examples/', join(PROJECT, FOLDER)],
-    ['/data/', root],
-    ['/', PROJECT],
-  ] as const;
-  const { url } = await startWebServer(t, {}, filesIn(folders));
-  const { page, complaints, close } = await openTab(`${url}/data/examples/map.html`, { key: null });
-  t.teardown(close);
-  await page.waitForSelector('body[data-drawn]');
-  t.deepEqual(await page.locator('#date option').allTextContents(), [
-    '2026-05-02 (simulated)',
-    '2026-05-01 (simulated)',
-  ]);
-  t.is(await page.textContent('#source'), 'Simulated, not observed');
-  const map = { x: 320, y: 20, width: 880, height: 740 };
-  const quarter = '240,138,60';
-  for (const date of DATES) {
-    await page.selectOption('#date', { label: `${date} (simulated)` });
-    await page.waitForSelector(`body[data-drawn="${date}"]`);
-    t.true((await colorsOf(page, map)).has(quarter), date);
-  }
-  t.deepEqual(complaints, []);
-});
+browserOnly(
+  'MapLibre: the page draws the hail of each date from the files alone, and says that it is simulated',
+  async (t) => {
+    const root = await rootOf(t);
+    const folders = [
+      ['/data/examples/', join(PROJECT, FOLDER)],
+      ['/data/', root],
+      ['/', PROJECT],
+    ] as const;
+    const { url } = await startWebServer(t, {}, filesIn(folders));
+    const { page, complaints, close } = await openTab(`${url}/data/examples/map.html`, { key: null });
+    t.teardown(close);
+    await page.waitForSelector('body[data-drawn]');
+    t.deepEqual(await page.locator('#date option').allTextContents(), [
+      '2026-05-02 (simulated)',
+      '2026-05-01 (simulated)',
+    ]);
+    t.is(await page.textContent('#source'), 'Simulated, not observed');
+    const map = { x: 320, y: 20, width: 880, height: 740 };
+    const quarter = '240,138,60';
+    for (const date of DATES) {
+      await page.selectOption('#date', { label: `${date} (simulated)` });
+      await page.waitForSelector(`body[data-drawn="${date}"]`);
+      t.true((await colorsOf(page, map)).has(quarter), date);
+    }
+    t.deepEqual(complaints, []);
+  },
+);

@@ -34,20 +34,23 @@ for (const [name, args] of [
   ['hail-pipeline', ['verify']],
   ['hail-api', ['--help']],
 ] as const)
-  test.serial(`${name} ${args[0]} ends well when its reader closes the pipe, and fails on a full disk`, async (t) => {
-    const root = join(folder, `root of ${name}`);
-    mkdirSync(root);
-    const command = `"$0" "${commandPath(name)}" ${args.join(' ')}`;
-    const env = { ...BARE_ENVIRONMENT, HAIL_LOG_LEVEL: 'error', HAIL_DATA: root };
-    const shell = (line: string) =>
-      spawnSync('bash', ['--norc', '-c', line, process.execPath], {
-        env,
-        stdio: ['ignore', 'ignore', 'pipe'],
-        encoding: 'utf8',
-      });
-    const closed = shell(`${command} | true; exit \${PIPESTATUS[0]}`);
-    t.deepEqual([closed.status, closed.stderr], [0, '']);
-    const full = shell(`${command} > /dev/full`);
-    t.is(full.status, 1);
-    t.regex(full.stderr, new RegExp(`^${name}: standard output: ENOSPC[^\\n]+\\n$`));
-  });
+  test.serial(
+    `${name} ${args[0]} ends well when whoever reads it closes the pipe, and fails on a full disk`,
+    async (t) => {
+      const root = join(folder, `root of ${name}`);
+      mkdirSync(root);
+      const command = `"$0" "${commandPath(name)}" ${args.join(' ')}`;
+      const env = { ...BARE_ENVIRONMENT, HAIL_LOG_LEVEL: 'error', HAIL_DATA: root };
+      const shell = (line: string) =>
+        spawnSync('bash', ['--norc', '-c', line, process.execPath], {
+          env,
+          stdio: ['ignore', 'ignore', 'pipe'],
+          encoding: 'utf8',
+        });
+      const closed = shell(`${command} | true; exit \${PIPESTATUS[0]}`);
+      t.deepEqual([closed.status, closed.stderr], [0, '']);
+      const full = shell(`${command} > /dev/full`);
+      t.is(full.status, 1);
+      t.regex(full.stderr, new RegExp(`^${name}: standard output: ENOSPC[^\\n]+\\n$`));
+    },
+  );

@@ -22,26 +22,26 @@ async function pinned(page: Page): Promise<{ lat: number; lng: number }> {
   return { lat: Number(lat), lng: Number(lng) };
 }
 
-const onDay = { is_shared: true, path: DAY };
-const withoutKey = { path: `${DAY}${DRY}`, has_key: false };
-const LOCATED = { path: DAY, permissions: ['geolocation'], geolocation: { latitude: 35.4, longitude: -97.1 } };
-
-serviceTest('towns, counties and coordinates are found or told as nowhere', onDay, async (t, { page, complaints }) => {
-  t.is((await optionsFor(page, 'norm'))[0], 'Norman, OK');
-  t.is((await optionsFor(page, 'cleveland county, ok'))[0], 'Cleveland County, OK');
-  await page.locator('#find-text').fill('xyzzy');
-  await page.locator('#find-note').waitFor();
-  t.regex(await said(page, '#find-note'), /Nothing is called “xyzzy”/);
-  await optionsFor(page, "35°13'N 97°26'W");
-  await page.locator('#find-text').press('Enter');
-  t.deepEqual(await pinned(page), { lat: 35.21667, lng: -97.43333 });
-  t.is(await page.locator('.pin-mark').count(), 1);
-  await page.locator('#remove-pin').click();
-  t.true(await page.locator('#pin').isHidden());
-  t.false(page.url().includes('pin='));
-  t.is(await page.locator('.pin-mark').count(), 0);
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'towns, counties and coordinates are found, and what is nowhere is said so',
+  { is_shared: true, path: DAY },
+  async (t, { page, complaints }) => {
+    t.is((await optionsFor(page, 'norm'))[0], 'Norman, OK');
+    t.is((await optionsFor(page, 'cleveland county, ok'))[0], 'Cleveland County, OK');
+    await page.locator('#find-text').fill('xyzzy');
+    await page.locator('#find-note').waitFor();
+    t.regex(await said(page, '#find-note'), /Nothing is called “xyzzy”/);
+    await optionsFor(page, "35°13'N 97°26'W");
+    await page.locator('#find-text').press('Enter');
+    t.deepEqual(await pinned(page), { lat: 35.21667, lng: -97.43333 });
+    t.is(await page.locator('.pin-mark').count(), 1);
+    await page.locator('#remove-pin').click();
+    t.true(await page.locator('#pin').isHidden());
+    t.false(page.url().includes('pin='));
+    t.is(await page.locator('.pin-mark').count(), 0);
+    t.deepEqual(complaints, []);
+  },
+);
 
 serviceTest(
   'a link keeps the pin; where the steps of the map cannot tell, they say so, and a click can be pinned',
@@ -61,72 +61,92 @@ serviceTest(
   },
 );
 
-serviceTest('a location that may not be read is said in words', onDay, async (t, { page, complaints }) => {
-  await page.locator('#locate').click();
-  await page.waitForFunction(() => document.querySelector('#find-note')?.textContent?.includes('may not tell'));
-  t.true(await page.locator('#pin').isHidden());
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'a location that may not be read is said in words',
+  { is_shared: true, path: DAY },
+  async (t, { page, complaints }) => {
+    await page.locator('#locate').click();
+    await page.waitForFunction(() => document.querySelector('#find-note')?.textContent?.includes('may not tell'));
+    t.true(await page.locator('#pin').isHidden());
+    t.deepEqual(complaints, []);
+  },
+);
 
-serviceTest('one’s own location is pinned when it is asked for', LOCATED, async (t, { page, complaints }) => {
-  t.false(page.url().includes('pin='));
-  await page.locator('#locate').click();
-  t.deepEqual(await pinned(page), { lat: 35.4, lng: -97.1 });
-  t.is(await said(page, '#pin-name'), 'My location');
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'one’s own location is pinned when it is asked for',
+  { path: DAY, permissions: ['geolocation'], geolocation: { latitude: 35.4, longitude: -97.1 } },
+  async (t, { page, complaints }) => {
+    t.false(page.url().includes('pin='));
+    await page.locator('#locate').click();
+    t.deepEqual(await pinned(page), { lat: 35.4, lng: -97.1 });
+    t.is(await said(page, '#pin-name'), 'My location');
+    t.deepEqual(complaints, []);
+  },
+);
 
-serviceTest('without a key places are found; what fell asks for one', withoutKey, async (t, { page, complaints }) => {
-  await page.clock.setFixedTime(WHOLE_NOW_MS);
-  await page.locator('#key-later').click();
-  t.is((await optionsFor(page, 'norman'))[0], 'Norman, OK');
-  await page.locator('#find-text').press('Escape');
-  await page.locator('#ask-fell').click();
-  await page.locator('#key-dialog[open]').waitFor();
-  t.regex(await said(page, '#fell-answer'), /A key of this service is needed/);
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'without a key places are found, and what fell asks for one',
+  { path: `${DAY}${DRY}`, has_key: false },
+  async (t, { page, complaints }) => {
+    await page.clock.setFixedTime(WHOLE_NOW_MS);
+    await page.locator('#key-later').click();
+    t.is((await optionsFor(page, 'norman'))[0], 'Norman, OK');
+    await page.locator('#find-text').press('Escape');
+    await page.locator('#ask-fell').click();
+    await page.locator('#key-dialog[open]').waitFor();
+    t.regex(await said(page, '#fell-answer'), /A key of this service is needed/);
+    t.deepEqual(complaints, []);
+  },
+);
 
-serviceTest('with the keyboard alone a place is found and read', onDay, async (t, { page, complaints }) => {
-  const { keyboard } = page;
-  await page.locator('canvas.maplibregl-canvas').focus();
-  await keyboard.press('/');
-  await keyboard.type('bristow');
-  await page.locator('#find-list [role=option]').first().waitFor();
-  await keyboard.press('ArrowDown');
-  t.is(await page.locator('#find-text').getAttribute('aria-activedescendant'), 'found-0');
-  await keyboard.press('Escape');
-  t.is(await page.locator('#find-text').getAttribute('aria-expanded'), 'false');
-  await keyboard.press('ArrowDown');
-  await page.locator('#find-list [role=option]').first().waitFor();
-  await keyboard.press('ArrowDown');
-  await keyboard.press('Enter');
-  t.true(Math.abs((await pinned(page)).lat - 35.83) < 0.05);
-  await page.locator('#tab-fell').focus();
-  await keyboard.press('ArrowRight');
-  t.true(await page.locator('#pin-history').isVisible());
-  t.is(await page.evaluate(() => document.activeElement?.id), 'tab-history');
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'with the keyboard alone a place is found and read',
+  { is_shared: true, path: DAY },
+  async (t, { page, complaints }) => {
+    const { keyboard } = page;
+    await page.locator('canvas.maplibregl-canvas').focus();
+    await keyboard.press('/');
+    await keyboard.type('bristow');
+    await page.locator('#find-list [role=option]').first().waitFor();
+    await keyboard.press('ArrowDown');
+    t.is(await page.locator('#find-text').getAttribute('aria-activedescendant'), 'found-0');
+    await keyboard.press('Escape');
+    t.is(await page.locator('#find-text').getAttribute('aria-expanded'), 'false');
+    await keyboard.press('ArrowDown');
+    await page.locator('#find-list [role=option]').first().waitFor();
+    await keyboard.press('ArrowDown');
+    await keyboard.press('Enter');
+    t.true(Math.abs((await pinned(page)).lat - 35.83) < 0.05);
+    await page.locator('#tab-fell').focus();
+    await keyboard.press('ArrowRight');
+    t.true(await page.locator('#pin-history').isVisible());
+    t.is(await page.evaluate(() => document.activeElement?.id), 'tab-history');
+    t.deepEqual(complaints, []);
+  },
+);
 
-serviceTest('on a phone every target fits a thumb', { ...onDay, ...PHONE }, async (t, { page, complaints }) => {
-  await page.clock.setFixedTime(WHOLE_NOW_MS);
-  await drawn(page);
-  await page.locator('#open-find').click();
-  await optionsFor(page, 'bristow');
-  await page.locator('#find-list [role=option]').first().click();
-  await pinned(page);
-  await page.locator('#ask-fell').click();
-  await page.locator('#fell-answer .headline').waitFor();
-  const small = await page.evaluate(
-    (least) =>
-      [...document.querySelectorAll('#find button, #find [role=option], #pin button, #pin input, #pin select')]
-        .map((one) => ({ id: one.id, box: one.getBoundingClientRect() }))
-        .filter(({ box }) => box.width > 0 && (box.width < least || box.height < least))
-        .map(({ id }) => id),
-    TARGET_PX,
-  );
-  t.deepEqual(small, []);
-  t.is(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.viewport.width);
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'on a phone the box opens over the panel, and every target is large enough for a thumb',
+  { is_shared: true, ...PHONE, path: DAY },
+  async (t, { page, complaints }) => {
+    await page.clock.setFixedTime(WHOLE_NOW_MS);
+    await drawn(page);
+    await page.locator('#open-find').click();
+    await optionsFor(page, 'bristow');
+    await page.locator('#find-list [role=option]').first().click();
+    await pinned(page);
+    await page.locator('#ask-fell').click();
+    await page.locator('#fell-answer .headline').waitFor();
+    const small = await page.evaluate(
+      (least) =>
+        [...document.querySelectorAll('#find button, #find [role=option], #pin button, #pin input, #pin select')]
+          .map((one) => ({ id: one.id, box: one.getBoundingClientRect() }))
+          .filter(({ box }) => box.width > 0 && (box.width < least || box.height < least))
+          .map(({ id }) => id),
+      TARGET_PX,
+    );
+    t.deepEqual(small, []);
+    t.is(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.viewport.width);
+    t.deepEqual(complaints, []);
+  },
+);

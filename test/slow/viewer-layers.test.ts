@@ -78,105 +78,116 @@ async function switchThrough(t: ExecutionContext, visit: Visit, id: string, pric
 }
 
 const SCAN_OF_TWO = { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}` };
-const onDay = { root: reportedRoot, path: `/viewer#view=day&date=${SECOND_DATE}` };
-const onRecent = { root: reportedRoot, path: '/viewer#view=recent&layers=hail,warnings,reports' };
-const WITH_LAYERS = { root: reportedRoot, path: `${SCAN_OF_TWO.path}&layers=hail,warnings,outlooks` };
-const ON_PLACE = { path: `${SCAN_OF_TWO.path}&layers=hail,storms,warnings,outlooks&map=8/35.2000/-97.3000` };
-const WITHOUT_FEEDS = { ...onDay, root: async () => preparedRoot(await midnight()) };
-
-serviceTest('storms, warnings and outlooks are drawn when on, and read only once', SCAN_OF_TWO, async (t, visit) => {
-  const { page, complaints } = visit;
-  await page.click('#layers-fold');
-  await settled(page);
-  t.is(await noteOf(page, 'warnings'), 'Costs 8 credits');
-  t.is(await noteOf(page, 'outlooks'), 'Costs 5 credits');
-  await switchThrough(t, visit, 'storms', 0, MARKS.storms);
-  await switchThrough(t, visit, 'warnings', 8, MARKS.warnings);
-  await switchThrough(t, visit, 'outlooks', 5, MARKS.outlooks);
-  await page.click('#view-day');
-  await settled(page);
-  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-  await press(page, 'hail');
-  t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
-  t.true(page.url().includes('layers=&'), page.url());
-  await press(page, 'hail');
-  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-  t.deepEqual(complaints, []);
-});
-
-serviceTest('own locations, areas and alerts are drawn when on, and read only once', SCAN_OF_TWO, async (t, visit) => {
-  const { page, complaints } = visit;
-  const locations = [{ name: 'Depot', lat: 35.25, lon: -97.75 }];
-  await ask(visit, '/portfolio/locations', { format: 'json', data: locations });
-  const geometry = { type: 'Polygon', coordinates: [ringOf([-97.9, 34.8, -97.5, 35.1])] };
-  await ask(visit, '/areas', { kind: 'polygon', name: 'South', geometry });
-  const circle = { lat: 35.3, lon: -97.5, radius_km: 20, name: 'Circle' };
-  await ask(visit, '/alerts/subscribe', { ...circle, webhook_url: 'https://192.0.32.7/hail' });
-  await page.click('#layers-fold');
-  await settled(page);
-  t.is(await noteOf(page, 'areas'), 'Costs 1 credit, and 1 for each area');
-  t.is(await noteOf(page, 'alerts'), 'Costs 1 credit');
-  await switchThrough(t, visit, 'areas', 2, MARKS.areas);
-  await switchThrough(t, visit, 'alerts', 1, MARKS.alerts);
-  const before = await creditsUsed(visit);
-  await press(page, 'locations');
-  t.is(await noteOf(page, 'locations'), '1 location.');
-  t.is((await creditsUsed(visit)) - before, 1);
-  await page.click('#layers-fold');
-  await page.goto(`${page.url().replace(/map=.*/, '')}map=9/35.2500/-97.7500`);
-  await settled(page);
-  await page.mouse.click(640, 400);
-  t.deepEqual(await page.locator('.facts-title').allTextContents(), ['Depot']);
-  t.deepEqual(complaints, []);
-});
-
-serviceTest('ground reports are read only at the button that names their price', onDay, async (t, visit) => {
-  const { page, complaints } = visit;
-  await page.click('#layers-fold');
-  await settled(page);
-  const before = await creditsUsed(visit);
-  await press(page, 'reports');
-  t.is(await creditsUsed(visit), before);
-  const button = page.locator('.layer:has(#layer-reports) .layer-read');
-  t.is(await button.textContent(), 'Read for what is shown · 40 credits');
-  await button.click();
-  await settled(page);
-  t.is((await creditsUsed(visit)) - before, 40);
-  t.is(await noteOf(page, 'reports'), '1 report.');
-  t.true(has(await colorsOf(page, MIDDLE), MARKS.reports));
-
-  await page.click('#view-scan');
-  await settled(page);
-  t.is(await noteOf(page, 'reports'), '1 within 15 minutes of this scan, 1 report on the date.');
-  await page.keyboard.press('[');
-  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-  await settled(page);
-  t.is(await noteOf(page, 'reports'), 'What was read is of another date or place.');
-  t.false(has(await colorsOf(page, MIDDLE), MARKS.reports));
-  t.is((await creditsUsed(visit)) - before - 5, 40, 'another date is not read by itself');
-  t.deepEqual(complaints, []);
-});
-
-serviceTest('the last 24 hours have the reports of both dates, for one reading', onRecent, async (t, visit) => {
-  const { page, complaints } = visit;
-  await page.click('#layers-fold');
-  await settled(page);
-  t.regex(await noteOf(page, 'warnings'), /in the last 24 hours, within 200 km/);
-  const before = await creditsUsed(visit);
-  await page.locator('.layer:has(#layer-reports) .layer-read').click();
-  await settled(page);
-  t.is(await noteOf(page, 'reports'), '2 reports.');
-  t.is((await creditsUsed(visit)) - before, 40);
-  await page.click('#view-day');
-  await settled(page);
-  t.is(await noteOf(page, 'reports'), '1 report.', 'those of the date, without another reading');
-  t.is((await creditsUsed(visit)) - before, 40);
-  t.deepEqual(complaints, []);
-});
 
 serviceTest(
-  'warnings are those of the time shown; what is for now is grey',
-  WITH_LAYERS,
+  'storms, warnings and outlooks are drawn when switched on and gone when switched off, cost what the card says, and are not read twice',
+  SCAN_OF_TWO,
+  async (t, visit) => {
+    const { page, complaints } = visit;
+    await page.click('#layers-fold');
+    await settled(page);
+    t.is(await noteOf(page, 'warnings'), 'Costs 8 credits');
+    t.is(await noteOf(page, 'outlooks'), 'Costs 5 credits');
+    await switchThrough(t, visit, 'storms', 0, MARKS.storms);
+    await switchThrough(t, visit, 'warnings', 8, MARKS.warnings);
+    await switchThrough(t, visit, 'outlooks', 5, MARKS.outlooks);
+    await page.click('#view-day');
+    await settled(page);
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    await press(page, 'hail');
+    t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.true(page.url().includes('layers=&'), page.url());
+    await press(page, 'hail');
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'own locations, areas and alerts are drawn when switched on and gone when switched off, cost what the card says, and are not read twice',
+  SCAN_OF_TWO,
+  async (t, visit) => {
+    const { page, complaints } = visit;
+    const locations = [{ name: 'Depot', lat: 35.25, lon: -97.75 }];
+    await ask(visit, '/portfolio/locations', { format: 'json', data: locations });
+    const geometry = { type: 'Polygon', coordinates: [ringOf([-97.9, 34.8, -97.5, 35.1])] };
+    await ask(visit, '/areas', { kind: 'polygon', name: 'South', geometry });
+    const circle = { lat: 35.3, lon: -97.5, radius_km: 20, name: 'Circle' };
+    await ask(visit, '/alerts/subscribe', { ...circle, webhook_url: 'https://192.0.32.7/hail' });
+    await page.click('#layers-fold');
+    await settled(page);
+    t.is(await noteOf(page, 'areas'), 'Costs 1 credit, and 1 for each area');
+    t.is(await noteOf(page, 'alerts'), 'Costs 1 credit');
+    await switchThrough(t, visit, 'areas', 2, MARKS.areas);
+    await switchThrough(t, visit, 'alerts', 1, MARKS.alerts);
+    const before = await creditsUsed(visit);
+    await press(page, 'locations');
+    t.is(await noteOf(page, 'locations'), '1 location.');
+    t.is((await creditsUsed(visit)) - before, 1);
+    await page.click('#layers-fold');
+    await page.goto(`${page.url().replace(/map=.*/, '')}map=9/35.2500/-97.7500`);
+    await settled(page);
+    await page.mouse.click(640, 400);
+    t.deepEqual(await page.locator('.facts-title').allTextContents(), ['Depot']);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'ground reports are read only when the button that names their price is pressed, and are those of the date and the scan',
+  { root: reportedRoot, path: `/viewer#view=day&date=${SECOND_DATE}` },
+  async (t, visit) => {
+    const { page, complaints } = visit;
+    await page.click('#layers-fold');
+    await settled(page);
+    const before = await creditsUsed(visit);
+    await press(page, 'reports');
+    t.is(await creditsUsed(visit), before);
+    const button = page.locator('.layer:has(#layer-reports) .layer-read');
+    t.is(await button.textContent(), 'Read for what is shown · 40 credits');
+    await button.click();
+    await settled(page);
+    t.is((await creditsUsed(visit)) - before, 40);
+    t.is(await noteOf(page, 'reports'), '1 report.');
+    t.true(has(await colorsOf(page, MIDDLE), MARKS.reports));
+
+    await page.click('#view-scan');
+    await settled(page);
+    t.is(await noteOf(page, 'reports'), '1 within 15 minutes of this scan, 1 report on the date.');
+    await page.keyboard.press('[');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    await settled(page);
+    t.is(await noteOf(page, 'reports'), 'What was read is of another date or place.');
+    t.false(has(await colorsOf(page, MIDDLE), MARKS.reports));
+    t.is((await creditsUsed(visit)) - before - 5, 40, 'another date is not read by itself');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'the last 24 hours have the ground reports of both their dates, for the price of one reading',
+  { root: reportedRoot, path: '/viewer#view=recent&layers=hail,warnings,reports' },
+  async (t, visit) => {
+    const { page, complaints } = visit;
+    await page.click('#layers-fold');
+    await settled(page);
+    t.regex(await noteOf(page, 'warnings'), /in the last 24 hours, within 200 km/);
+    const before = await creditsUsed(visit);
+    await page.locator('.layer:has(#layer-reports) .layer-read').click();
+    await settled(page);
+    t.is(await noteOf(page, 'reports'), '2 reports.');
+    t.is((await creditsUsed(visit)) - before, 40);
+    await page.click('#view-day');
+    await settled(page);
+    t.is(await noteOf(page, 'reports'), '1 report.', 'those of the date, without another reading');
+    t.is((await creditsUsed(visit)) - before, 40);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'warnings are those of the time shown, and what the service has for now alone is greyed with its reason',
+  { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}&layers=hail,warnings,outlooks` },
   async (t, { page, complaints }) => {
     await settled(page);
     await page.click('#layers-fold');
@@ -201,21 +212,25 @@ serviceTest(
   },
 );
 
-serviceTest('a click tells the warning, the watch and the outlook', ON_PLACE, async (t, { page, complaints }) => {
-  await settled(page);
-  await page.mouse.click(640, 400);
-  await page.waitForSelector('.facts');
-  const titles = await page.locator('.facts-title').allTextContents();
-  t.true(titles.includes('Severe Thunderstorm Warning'), titles.join());
-  t.true(titles.includes('Severe Thunderstorm Watch 159'), titles.join());
-  t.true(titles.includes('Outlook: Slight Risk'), titles.join());
-  t.regex(await said(page, '.facts >> nth=0'), /2 May 2026 00:00 UTC to 00:45 UTC/);
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'a click says what is known of the warning, the watch, the outlook and the storm at a place',
+  { path: `/viewer#view=scan&date=${SECOND_DATE}&layers=hail,storms,warnings,outlooks&map=8/35.2000/-97.3000` },
+  async (t, { page, complaints }) => {
+    await settled(page);
+    await page.mouse.click(640, 400);
+    await page.waitForSelector('.facts');
+    const titles = await page.locator('.facts-title').allTextContents();
+    t.true(titles.includes('Severe Thunderstorm Warning'), titles.join());
+    t.true(titles.includes('Severe Thunderstorm Watch 159'), titles.join());
+    t.true(titles.includes('Outlook: Slight Risk'), titles.join());
+    t.regex(await said(page, '.facts >> nth=0'), /2 May 2026 00:00 UTC to 00:45 UTC/);
+    t.deepEqual(complaints, []);
+  },
+);
 
 serviceTest(
-  'a service that collected nothing says so at its layers',
-  WITHOUT_FEEDS,
+  'a service that collected nothing says so at its layers, and a storm has a motion in a single scan only',
+  { root: async () => preparedRoot(await midnight()), path: `/viewer#view=day&date=${SECOND_DATE}` },
   async (t, { page, complaints }) => {
     await page.click('#layers-fold');
     await settled(page);
@@ -230,36 +245,40 @@ serviceTest(
   },
 );
 
-serviceTest('the card is used by keyboard alone, and folds are kept', { is_shared: true }, async (t, { page }) => {
-  await page.focus('#layers-fold');
-  await page.keyboard.press('Enter');
-  t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
-  await settled(page);
-  const reached: string[] = [];
-  for (let i = 0; i < 6; i++) {
-    await page.keyboard.press('Tab');
-    reached.push(await page.evaluate(() => document.activeElement?.id ?? ''));
-    if (reached.at(-1) === 'layer-locations') break;
-  }
-  t.deepEqual(reached, ['layer-hail', 'layer-warnings', 'layer-outlooks', 'layer-reports', 'layer-locations']);
-  await page.keyboard.press(' ');
-  await settled(page);
-  t.is(await noteOf(page, 'locations'), 'Your portfolio has no locations.');
-  await page.focus('#legend-fold');
-  await page.keyboard.press('Enter');
-  await page.focus('#panel-fold');
-  await page.keyboard.press('Enter');
-  t.false(await page.locator('#view-day').isVisible());
-  t.false(await page.locator('#legend .name').first().isVisible());
-  await page.reload();
-  await ready(page);
-  t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
-  t.is(await page.locator('#legend-fold').getAttribute('aria-expanded'), 'false');
-  t.is(await page.locator('#panel-fold').getAttribute('aria-expanded'), 'false');
-  await page.focus('#panel-fold');
-  await page.keyboard.press('Enter');
-  t.true(await page.locator('#view-day').isVisible());
-});
+serviceTest(
+  'the card is opened, read and closed with the keyboard alone, and the browser remembers what is folded',
+  { is_shared: true },
+  async (t, { page }) => {
+    await page.focus('#layers-fold');
+    await page.keyboard.press('Enter');
+    t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
+    await settled(page);
+    const reached: string[] = [];
+    for (let i = 0; i < 6; i++) {
+      await page.keyboard.press('Tab');
+      reached.push(await page.evaluate(() => document.activeElement?.id ?? ''));
+      if (reached.at(-1) === 'layer-locations') break;
+    }
+    t.deepEqual(reached, ['layer-hail', 'layer-warnings', 'layer-outlooks', 'layer-reports', 'layer-locations']);
+    await page.keyboard.press(' ');
+    await settled(page);
+    t.is(await noteOf(page, 'locations'), 'Your portfolio has no locations.');
+    await page.focus('#legend-fold');
+    await page.keyboard.press('Enter');
+    await page.focus('#panel-fold');
+    await page.keyboard.press('Enter');
+    t.false(await page.locator('#view-day').isVisible());
+    t.false(await page.locator('#legend .name').first().isVisible());
+    await page.reload();
+    await ready(page);
+    t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
+    t.is(await page.locator('#legend-fold').getAttribute('aria-expanded'), 'false');
+    t.is(await page.locator('#panel-fold').getAttribute('aria-expanded'), 'false');
+    await page.focus('#panel-fold');
+    await page.keyboard.press('Enter');
+    t.true(await page.locator('#view-day').isVisible());
+  },
+);
 
 for (const [held, screen] of [
   ['upright', PHONE],
@@ -325,7 +344,10 @@ for (const [held, screen] of [
       const open = ['#panel', '#layers', '#legend', '#dock'];
       const seen = await Promise.all(open.map((id) => page.locator(id).isVisible()));
       t.true(seen[0] && seen[1]);
-      const shown = open.filter((_, i) => seen[i]);
-      await cardsApart(t, page, shown);
+      await cardsApart(
+        t,
+        page,
+        open.filter((_, i) => seen[i]),
+      );
     },
   );

@@ -7,37 +7,37 @@ import { answerInstead, drawn, pressMap, ready, said, serviceTest } from '../sup
 const SCAN = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
 const POPUP = '.maplibregl-popup-content';
 
-const onScans = { is_shared: true, path: SCAN };
-const onDay = { is_shared: true, path: '/viewer#view=day&date=2026-05-02' };
-const PINNED = { path: `${SCAN}&pin=35.20000,-97.40000` };
-
-serviceTest('a drawing has the clicks, and escape closes the top alone', onScans, async (t, { page, complaints }) => {
-  await drawn(page);
-  const isWatching = () => page.locator('#watch').isVisible();
-  await pressMap(page, [700, 420]);
-  t.true(await page.locator(POPUP).isVisible());
-  await page.locator('#open-watch').click();
-  await page.keyboard.press('Escape');
-  t.false(await page.locator(POPUP).isVisible());
-  t.true(await isWatching(), 'the card of the place was on top');
-  await page.locator('#watch-circle').click();
-  await page.waitForTimeout(1500);
-  await pressMap(page, [640, 400]);
-  t.false(await page.locator(POPUP).isVisible(), 'the drawing has the clicks');
-  await page.locator('#open-watch').click();
-  await page.locator('#find-text').focus();
-  await page.keyboard.press('Escape');
-  t.true(await isWatching(), 'the search box has its own escape');
-  await page.locator('#map canvas').focus();
-  t.true(await isWatching());
-  await page.keyboard.press('Escape');
-  t.false(await isWatching());
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'a drawing has the clicks, and escape closes only what lies on top',
+  { is_shared: true, path: SCAN },
+  async (t, { page, complaints }) => {
+    await drawn(page);
+    const isWatching = () => page.locator('#watch').isVisible();
+    await pressMap(page, [700, 420]);
+    t.true(await page.locator(POPUP).isVisible());
+    await page.locator('#open-watch').click();
+    await page.keyboard.press('Escape');
+    t.false(await page.locator(POPUP).isVisible());
+    t.true(await isWatching(), 'the card of the place was on top');
+    await page.locator('#watch-circle').click();
+    await page.waitForTimeout(1500);
+    await pressMap(page, [640, 400]);
+    t.false(await page.locator(POPUP).isVisible(), 'the drawing has the clicks');
+    await page.locator('#open-watch').click();
+    await page.locator('#find-text').focus();
+    await page.keyboard.press('Escape');
+    t.true(await isWatching(), 'the search box has its own escape');
+    await page.locator('#map canvas').focus();
+    t.true(await isWatching());
+    await page.keyboard.press('Escape');
+    t.false(await isWatching());
+    t.deepEqual(complaints, []);
+  },
+);
 
 serviceTest(
   'letters and arrows in a field, a choice or a row of tabs are no shortcuts',
-  PINNED,
+  { path: `${SCAN}&pin=35.20000,-97.40000` },
   async (t, { page }) => {
     await drawn(page);
     const address = page.url();
@@ -113,73 +113,88 @@ serviceTest(
 
 const HOSTILE = `<img src=x onerror="document.title='owned'"> \u202Eמפעל שמש ${'long '.repeat(60)}`;
 
-serviceTest('names from the service are text, however they read', { path: SCAN }, async (t, { page, complaints }) => {
-  const subscription = {
-    ...{ name: HOSTILE, lat: 35.2, lon: -97.4, radius_km: 30, min_size_mm: 25 },
-    ...{ status: 'active', trigger_count: 0, last_triggered_at: null },
-  };
-  await answerInstead(page, /\/v1\/alerts/, 200, { subscriptions: [subscription], next_cursor: null });
-  await drawn(page);
-  await page.click('#layers-fold');
-  await page.click('label:has(#layer-alerts)');
-  await page.waitForFunction(() => document.getElementById('layer-alerts-note')?.textContent === '1 subscription.');
-  await page.click('#layers-fold');
-  await page.waitForTimeout(1500);
-  await pressMap(page, [660, 410]);
-  t.is(await said(page, `${POPUP} .facts-title`), HOSTILE);
-  t.is(await page.locator('img[src=x]').count(), 0);
-  t.not(await page.title(), 'owned');
-  const box = await page.locator(POPUP).boundingBox();
-  t.true(box !== null && box.width <= 300, 'a long name is broken into lines');
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'names that the service gives are text on the map and in its cards, however they read',
+  { path: SCAN },
+  async (t, { page, complaints }) => {
+    const subscription = {
+      ...{ name: HOSTILE, lat: 35.2, lon: -97.4, radius_km: 30, min_size_mm: 25 },
+      ...{ status: 'active', trigger_count: 0, last_triggered_at: null },
+    };
+    await answerInstead(page, /\/v1\/alerts/, 200, { subscriptions: [subscription], next_cursor: null });
+    await drawn(page);
+    await page.click('#layers-fold');
+    await page.click('label:has(#layer-alerts)');
+    await page.waitForFunction(() => document.getElementById('layer-alerts-note')?.textContent === '1 subscription.');
+    await page.click('#layers-fold');
+    await page.waitForTimeout(1500);
+    await pressMap(page, [660, 410]);
+    t.is(await said(page, `${POPUP} .facts-title`), HOSTILE);
+    t.is(await page.locator('img[src=x]').count(), 0);
+    t.not(await page.title(), 'owned');
+    const box = await page.locator(POPUP).boundingBox();
+    t.true(box !== null && box.width <= 300, 'a long name is broken into lines');
+    t.deepEqual(complaints, []);
+  },
+);
 
-serviceTest('an answer that comes late does not replace what came after', onDay, async (t, { page, complaints }) => {
-  await drawn(page);
-  await page.route(/tiles\/scan\?date=2026-05-01/, async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 3000));
-    await route.continue();
-  });
-  await page.locator('#date').fill('2026-05-01');
-  await page.locator('#date').fill('2026-05-02');
-  await drawn(page);
-  await page.waitForTimeout(4500);
-  t.is(await page.locator('#date').inputValue(), '2026-05-02');
-  t.true(page.url().includes('date=2026-05-02'));
-  t.regex(await said(page, '#data-time'), /2 May 2026/);
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'an answer that comes late is not shown in the place of what was opened after it',
+  { is_shared: true, path: '/viewer#view=day&date=2026-05-02' },
+  async (t, { page, complaints }) => {
+    await drawn(page);
+    await page.route(/tiles\/scan\?date=2026-05-01/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+      await route.continue();
+    });
+    await page.locator('#date').fill('2026-05-01');
+    await page.locator('#date').fill('2026-05-02');
+    await drawn(page);
+    await page.waitForTimeout(4500);
+    t.is(await page.locator('#date').inputValue(), '2026-05-02');
+    t.true(page.url().includes('date=2026-05-02'));
+    t.regex(await said(page, '#data-time'), /2 May 2026/);
+    t.deepEqual(complaints, []);
+  },
+);
 
-serviceTest('refusals are said in the card used, and no address or log has a key', PINNED, async (t, { page, key }) => {
-  await drawn(page);
-  const lines: string[] = [];
-  page.on('console', (message) => lines.push(message.text()));
-  page.on('request', (request) => lines.push(`${request.url()} ${request.headers().referer ?? ''}`));
-  const fell = page.locator('#fell-answer');
-  for (const [status, error, words] of [
-    [429, 'rate_limited', 'Too many requests in one minute.'],
-    [500, 'internal_error', 'The service answered 500.'],
-    [403, 'insufficient_scope', 'This key lacks the scope hail:read'],
-  ] as const) {
-    await answerInstead(page, /\/v1\/(hail|verify)/, status, { error, message: '' });
-    await page.locator('#ask-fell').or(page.locator('#ask-verify')).first().click();
-    await page.waitForFunction((text) => document.getElementById('pin')?.textContent?.includes(text), words);
-  }
-  await page.locator('#key-later').click();
-  t.true(await page.getByRole('button', { name: 'Enter a key' }).isVisible());
-  await answerInstead(page, /\/v1\/health/, 401, { error: 'unauthorized', message: '' });
-  await page.locator('#live').uncheck();
-  await page.locator('#live').check();
-  await page.waitForFunction(() => document.getElementById('trouble-words')?.textContent?.includes('not accepted'));
-  await page.unroute(/\/v1\/health/);
-  const before = lines.length;
-  await page.locator('#trouble-action').click();
-  await page.fill('#key', key);
-  await page.keyboard.press('Enter');
-  await page.waitForSelector('#trouble[hidden]', { state: 'attached' });
-  await page.waitForTimeout(1000);
-  const paid = lines.slice(before).filter((line) => line.includes('/v1/tiles/scan') && !line.includes('.pmtiles'));
-  t.deepEqual(paid, [], 'what is shown is not paid for again');
-  t.false(lines.some((line) => line.includes('hs_live')));
-  t.is(await fell.count(), 1);
-});
+serviceTest(
+  'refusals are said in the card that was used, a revoked key can be replaced, and no address or log has a key',
+  { path: `${SCAN}&pin=35.20000,-97.40000` },
+  async (t, { page, key }) => {
+    await drawn(page);
+    const lines: string[] = [];
+    page.on('console', (message) => lines.push(message.text()));
+    page.on('request', (request) => lines.push(`${request.url()} ${request.headers().referer ?? ''}`));
+    const fell = page.locator('#fell-answer');
+    for (const [status, error, words] of [
+      [429, 'rate_limited', 'Too many requests in one minute.'],
+      [500, 'internal_error', 'The service answered 500.'],
+      [403, 'insufficient_scope', 'This key lacks the scope hail:read'],
+    ] as const) {
+      await answerInstead(page, /\/v1\/(hail|verify)/, status, { error, message: '' });
+      await page.locator('#ask-fell').or(page.locator('#ask-verify')).first().click();
+      await page.waitForFunction((text) => document.getElementById('pin')?.textContent?.includes(text), words);
+    }
+    await page.locator('#key-later').click();
+    t.true(await page.getByRole('button', { name: 'Enter a key' }).isVisible());
+    await answerInstead(page, /\/v1\/health/, 401, { error: 'unauthorized', message: '' });
+    await page.locator('#live').uncheck();
+    await page.locator('#live').check();
+    await page.waitForFunction(() => document.getElementById('trouble-words')?.textContent?.includes('not accepted'));
+    await page.unroute(/\/v1\/health/);
+    const before = lines.length;
+    await page.locator('#trouble-action').click();
+    await page.fill('#key', key);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#trouble[hidden]', { state: 'attached' });
+    await page.waitForTimeout(1000);
+    t.deepEqual(
+      lines.slice(before).filter((line) => line.includes('/v1/tiles/scan') && !line.includes('.pmtiles')),
+      [],
+      'what is shown is not paid for again',
+    );
+    t.false(lines.some((line) => line.includes('hs_live')));
+    t.is(await fell.count(), 1);
+  },
+);

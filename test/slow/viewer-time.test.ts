@@ -40,10 +40,6 @@ async function untilNoon(): Promise<string> {
   });
 }
 
-const AT_0010 = { root: UNTIL_0010, now_ms: at('2T00:10:00') };
-const AT_NOON = { root: untilNoon, now_ms: at('2T12:00:00') };
-const SCANS_AT_NOON = { ...AT_NOON, path: `/viewer#view=scan&date=${SECOND_DATE}` };
-
 /** Calls of the interface that the page makes from now on. */
 function callsOf(page: Page): string[] {
   const calls: string[] = [];
@@ -86,24 +82,28 @@ for (const [clock, root, now, says, outages, both] of [
     },
   );
 
-serviceTest('the last 24 hours, scans and day are paid once', AT_0010, async (t, { page, complaints, ...visit }) => {
-  t.is(await creditsUsed(visit), 10, 'two dates');
-  const calls = callsOf(page);
-  await page.keyboard.press('v');
-  await drawn(page);
-  t.is(await pressed(page, 'scan'), 'true');
-  await page.locator('#scrubber').press('Home');
-  await drawn(page);
-  t.regex(page.url(), /view=scan&date=2026-05-01&frame=20260501T23\d{4}Z/, 'the address names the date of the scan');
-  await page.click('#view-day');
-  await page.waitForFunction(() => location.hash.startsWith('#view=day&date=2026-05-02'));
-  await drawn(page);
-  t.regex(await said(page, '#summary'), /, \d+ scans\.$/);
-  t.deepEqual(charged(calls), []);
-  await page.keyboard.press('h');
-  await page.waitForFunction(() => location.hash.startsWith('#view=recent'));
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'the last 24 hours, their scans and the whole day are three views of what was paid once',
+  { root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  async (t, { page, complaints, ...visit }) => {
+    t.is(await creditsUsed(visit), 10, 'two dates');
+    const calls = callsOf(page);
+    await page.keyboard.press('v');
+    await drawn(page);
+    t.is(await pressed(page, 'scan'), 'true');
+    await page.locator('#scrubber').press('Home');
+    await drawn(page);
+    t.regex(page.url(), /view=scan&date=2026-05-01&frame=20260501T23\d{4}Z/, 'the address names the date of the scan');
+    await page.click('#view-day');
+    await page.waitForFunction(() => location.hash.startsWith('#view=day&date=2026-05-02'));
+    await drawn(page);
+    t.regex(await said(page, '#summary'), /, \d+ scans\.$/);
+    t.deepEqual(charged(calls), []);
+    await page.keyboard.press('h');
+    await page.waitForFunction(() => location.hash.startsWith('#view=recent'));
+    t.deepEqual(complaints, []);
+  },
+);
 
 serviceTest(
   'times are given in UTC, at the middle of the map and on the clock of the reader',
@@ -126,69 +126,83 @@ serviceTest(
   },
 );
 
-serviceTest('the timeline is true to time, outages too', { is_shared: true, ...AT_NOON }, async (t, { page }) => {
-  await page.click('#view-scan');
-  await drawn(page);
-  const end = await slider(page);
-  t.is(end.value, end.max);
-  await page.locator('#scrubber').press('ArrowLeft');
-  await page.waitForFunction(() => location.hash.includes('frame=20260502T115400Z'));
-  t.is((await slider(page)).value, end.max - 240, 'four minutes before the end');
-  t.is(await said(page, '#clock-utc'), '11:54 UTC');
-  // A pointer inside the outage chooses the nearer scan.
-  await page.locator('#scrubber').fill(String(end.max - 2 * 3600));
-  await page.waitForFunction(() => location.hash.includes('frame=20260502T115000Z'));
-  t.is((await slider(page)).value, end.max - 480);
-  await drawn(page);
-  t.regex(await said(page, '#outages'), /00:4\d–11:50 UTC$/);
-});
+serviceTest(
+  'the timeline is true to time: scans lie where their time lies, and an outage is a stretch with words',
+  { is_shared: true, root: untilNoon, now_ms: at('2T12:00:00') },
+  async (t, { page }) => {
+    await page.click('#view-scan');
+    await drawn(page);
+    const end = await slider(page);
+    t.is(end.value, end.max);
+    await page.locator('#scrubber').press('ArrowLeft');
+    await page.waitForFunction(() => location.hash.includes('frame=20260502T115400Z'));
+    t.is((await slider(page)).value, end.max - 240, 'four minutes before the end');
+    t.is(await said(page, '#clock-utc'), '11:54 UTC');
+    // A pointer inside the outage chooses the nearer scan.
+    await page.locator('#scrubber').fill(String(end.max - 2 * 3600));
+    await page.waitForFunction(() => location.hash.includes('frame=20260502T115000Z'));
+    t.is((await slider(page)).value, end.max - 480);
+    await drawn(page);
+    t.regex(await said(page, '#outages'), /00:4\d–11:50 UTC$/);
+  },
+);
 
-serviceTest('playing goes at four speeds, and an outage does not hold it up', SCANS_AT_NOON, async (t, { page }) => {
-  const speed = page.locator('#speed');
-  const seen = [await speed.textContent()];
-  for (const _ of [2, 4, 8, 1]) {
+serviceTest(
+  'playing goes at four speeds, and an outage does not hold it up',
+  { root: untilNoon, now_ms: at('2T12:00:00'), path: `/viewer#view=scan&date=${SECOND_DATE}` },
+  async (t, { page }) => {
+    const speed = page.locator('#speed');
+    const seen = [await speed.textContent()];
+    for (const _ of [2, 4, 8, 1]) {
+      await page.keyboard.press('s');
+      seen.push(await speed.textContent());
+    }
+    t.deepEqual(seen, ['1×', '2×', '4×', '8×', '1×']);
     await page.keyboard.press('s');
-    seen.push(await speed.textContent());
-  }
-  t.deepEqual(seen, ['1×', '2×', '4×', '8×', '1×']);
-  await page.keyboard.press('s');
-  await page.keyboard.press('s');
-  await page.locator('#scrubber').press('Home');
-  await drawn(page);
-  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
-  await page.keyboard.press(' ');
-  t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
-  await page.waitForFunction(() => /frame=20260502T11/.test(location.hash));
-  await page.keyboard.press(' ');
-  t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
-});
+    await page.keyboard.press('s');
+    await page.locator('#scrubber').press('Home');
+    await drawn(page);
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.press(' ');
+    t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
+    await page.waitForFunction(() => /frame=20260502T11/.test(location.hash));
+    await page.keyboard.press(' ');
+    t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
+  },
+);
 
-serviceTest('hail days are read once; ‹ skips days between', AT_NOON, async (t, { page, complaints, ...visit }) => {
-  const calls = callsOf(page);
-  const before = await creditsUsed(visit);
-  await page.keyboard.press('c');
-  await page.waitForSelector('#days-list li');
-  await page.waitForTimeout(300);
-  t.regex(await said(page, '#days-words'), /^2 days with hail of 19 mm or more, 3 May 2025 to 2 May 2026$/);
-  await page.getByRole('button', { name: /^1 May 2026/ }).click();
-  await page.waitForFunction(() => location.hash.startsWith('#view=day&date=2026-05-01'));
-  await drawn(page);
-  t.false(await page.locator('#days').isVisible());
-  t.is((await creditsUsed(visit)) - before, 15, 'the date was paid with the last 24 hours');
+serviceTest(
+  'the list of hail days is requested when it is first needed and kept; ‹ skips days without hail, and with shift does not',
+  { root: untilNoon, now_ms: at('2T12:00:00') },
+  async (t, { page, complaints, ...visit }) => {
+    const calls = callsOf(page);
+    const before = await creditsUsed(visit);
+    await page.keyboard.press('c');
+    await page.waitForSelector('#days-list li');
+    await page.waitForTimeout(300);
+    t.regex(await said(page, '#days-words'), /^2 days with hail of 19 mm or more, 3 May 2025 to 2 May 2026$/);
+    await page.getByRole('button', { name: /^1 May 2026/ }).click();
+    await page.waitForFunction(() => location.hash.startsWith('#view=day&date=2026-05-01'));
+    await drawn(page);
+    t.false(await page.locator('#days').isVisible());
+    t.is((await creditsUsed(visit)) - before, 15, 'the date was paid with the last 24 hours');
 
-  await page.keyboard.press('ArrowLeft');
-  await page.waitForSelector('#notice:not([hidden])');
-  t.regex(await said(page, '#notice'), /^No hail of 19 mm or more between 3 May 2025 and 1 May 2026\./);
-  await page.keyboard.press('ArrowRight');
-  await page.waitForFunction(() => location.hash.includes('date=2026-05-02'));
-  const paid = charged(calls).filter((path) => !path.startsWith('/v1/usage'));
-  t.deepEqual(paid, ['/v1/events?date_start=2025-05-03&date_end=2026-05-02']);
-  await page.click('#later', { modifiers: ['Shift'] });
-  await page.waitForFunction(() => location.hash.includes('date=2026-05-03'));
-  await drawn(page);
-  t.is(await said(page, '#summary'), 'Nothing is published for 3 May 2026: no scans, so hail or none is not known.');
-  t.deepEqual(complaints, []);
-});
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForSelector('#notice:not([hidden])');
+    t.regex(await said(page, '#notice'), /^No hail of 19 mm or more between 3 May 2025 and 1 May 2026\./);
+    await page.keyboard.press('ArrowRight');
+    await page.waitForFunction(() => location.hash.includes('date=2026-05-02'));
+    t.deepEqual(
+      charged(calls).filter((path) => !path.startsWith('/v1/usage')),
+      ['/v1/events?date_start=2025-05-03&date_end=2026-05-02'],
+    );
+    await page.click('#later', { modifiers: ['Shift'] });
+    await page.waitForFunction(() => location.hash.includes('date=2026-05-03'));
+    await drawn(page);
+    t.is(await said(page, '#summary'), 'Nothing is published for 3 May 2026: no scans, so hail or none is not known.');
+    t.deepEqual(complaints, []);
+  },
+);
 
 for (const [what, hash, says, shown] of [
   [
@@ -218,7 +232,7 @@ for (const [what, hash, says, shown] of [
 ] as const)
   serviceTest(
     `a link to ${what} says so in words and shows the nearest`,
-    { ...AT_0010, path: `/viewer${hash}` },
+    { root: UNTIL_0010, now_ms: at('2T00:10:00'), path: `/viewer${hash}` },
     async (t, { page, complaints }) => {
       await drawn(page);
       await page.waitForSelector('#notice:not([hidden])');
@@ -313,43 +327,51 @@ browserOnly('a further scan appears by itself, for one charge, and looking for i
   t.deepEqual(complaints, []);
 });
 
-serviceTest('a silent service is asked ever more rarely, until it answers', AT_0010, async (t, { page }) => {
-  let attempts = 0;
-  await page.route('**/v1/health', (route) => {
-    attempts++;
-    return route.abort();
-  });
-  await page.clock.install();
-  await setHidden(page, true);
-  await setHidden(page, false);
-  for (let minute = 0; minute < 15; minute++)
-    for (let i = 0; i < 6; i++) {
-      await page.clock.runFor(10_000);
-      await page.waitForTimeout(20);
-    }
-  t.true(attempts >= 4 && attempts <= 7, `${attempts} attempts in a quarter of an hour`);
-  await page.unroute('**/v1/health');
-  const answered = page.waitForResponse('**/v1/health');
-  for (let i = 0; i < 34; i++) await page.clock.runFor(10_000);
-  await answered;
-  const again = page.waitForResponse('**/v1/health');
-  await page.waitForTimeout(300);
-  await page.clock.runFor(23_000);
-  t.is((await again).status(), 200);
+serviceTest(
+  'while the service does not answer, the page looks ever more rarely, and one answer brings it back',
+  { root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  async (t, { page }) => {
+    let attempts = 0;
+    await page.route('**/v1/health', (route) => {
+      attempts++;
+      return route.abort();
+    });
+    await page.clock.install();
+    await setHidden(page, true);
+    await setHidden(page, false);
+    for (let minute = 0; minute < 15; minute++)
+      for (let i = 0; i < 6; i++) {
+        await page.clock.runFor(10_000);
+        await page.waitForTimeout(20);
+      }
+    t.true(attempts >= 4 && attempts <= 7, `${attempts} attempts in a quarter of an hour`);
+    await page.unroute('**/v1/health');
+    const answered = page.waitForResponse('**/v1/health');
+    for (let i = 0; i < 34; i++) await page.clock.runFor(10_000);
+    await answered;
+    const again = page.waitForResponse('**/v1/health');
+    await page.waitForTimeout(300);
+    await page.clock.runFor(23_000);
+    t.is((await again).status(), 200);
 
-  // An older date gets no further scans: nothing is looked for.
-  await page.keyboard.press('[');
-  await page.clock.runFor(1000);
-  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-  const calls = callsOf(page);
-  for (let i = 0; i < 12; i++) await page.clock.runFor(10_000);
-  await page.waitForTimeout(500);
-  t.deepEqual(calls, []);
-});
+    // An older date gets no further scans: nothing is looked for.
+    await page.keyboard.press('[');
+    await page.clock.runFor(1000);
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    const calls = callsOf(page);
+    for (let i = 0; i < 12; i++) await page.clock.runFor(10_000);
+    await page.waitForTimeout(500);
+    t.deepEqual(calls, []);
+  },
+);
 
-serviceTest('on a phone the list of hail days fits', { is_shared: true, ...PHONE, ...AT_0010 }, async (t, { page }) => {
-  await page.tap('#open-days');
-  await page.waitForSelector('#days-list li');
-  await page.waitForTimeout(300);
-  await cardsApart(t, page, ['#days']);
-});
+serviceTest(
+  'on a phone the list of hail days fits',
+  { is_shared: true, ...PHONE, root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  async (t, { page }) => {
+    await page.tap('#open-days');
+    await page.waitForSelector('#days-list li');
+    await page.waitForTimeout(300);
+    await cardsApart(t, page, ['#days']);
+  },
+);

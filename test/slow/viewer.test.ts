@@ -19,11 +19,6 @@ import { asObserved, midnight, preparedRoot, scratch } from '../support/data/wor
 const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'] as const;
 const SCAN = `/viewer#view=scan&date=${SECOND_DATE}`;
 const onPlainRoot = { is_shared: true, root: async () => preparedRoot(await midnight()) };
-const onScans = { ...onPlainRoot, path: SCAN };
-const onDay = { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}` };
-const farAway = { ...onPlainRoot, path: `${onDay.path}&map=9/46.0000/-120.0000` };
-const onUnknownScan = `/viewer#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z`;
-const withoutKey = { ...onPlainRoot, has_key: false, path: onUnknownScan };
 const withReflectivity = {
   is_shared: true,
   root: async () => preparedRoot(await midnight(), { reflectivity_keep_hours: 1000 }),
@@ -65,28 +60,40 @@ const NICKEL = '244,191,69';
 /** The radar coverage of the newest scan, above the legend of sizes. */
 const COVERED = { x: 535, y: 80, width: 510, height: 450 };
 
-serviceTest('the last 24 hours open as a whole, explained', onPlainRoot, async (t, { page, complaints, requests }) => {
-  await page.waitForTimeout(400);
-  t.is(await page.locator('#date').inputValue(), SECOND_DATE);
-  t.is(await page.locator('#view-recent').getAttribute('aria-pressed'), 'true');
-  t.is(await said(page, '#caution strong'), 'Radar estimate, not a ground measurement');
-  t.regex(await said(page, '#data-time'), /^Data until 2 May 2026 00:1\d UTC$/);
-  t.regex(await said(page, '#simulated'), /simulated · not real weather/i);
-  t.regex(await page.title(), /simulated/);
-  const sizes = await page.locator('#legend .swatch').allTextContents();
-  t.is(sizes.join(', '), '0.2 in, 0.4 in, 0.75 in, 1.00 in, 1.50 in, 2.50 in, 2.75 in, 4.00 in');
-  t.regex(await said(page, '#summary'), /^Largest \d\.\d in \(\d+ mm\) at 00:\d\d UTC, \d+ scans in 24 hours\.$/);
-  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-  t.deepEqual(complaints, []);
-  t.deepEqual(
-    listed(requests),
-    [SECOND_DATE, FIRST_DATE].flatMap((date) => [
-      `GET /v1/tiles/scan${date === FIRST_DATE ? `?date=${date}` : ''}`,
-      `GET /v1/tiles/daily?date=${date}`,
-    ]),
-  );
-  t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
-});
+serviceTest(
+  'the last 24 hours open as a whole: hail, legend, caution, time and origin of the data',
+  onPlainRoot,
+  async (t, { page, complaints, requests }) => {
+    await page.waitForTimeout(400);
+    t.is(await page.locator('#date').inputValue(), SECOND_DATE);
+    t.is(await page.locator('#view-recent').getAttribute('aria-pressed'), 'true');
+    t.is(await said(page, '#caution strong'), 'Radar estimate, not a ground measurement');
+    t.regex(await said(page, '#data-time'), /^Data until 2 May 2026 00:1\d UTC$/);
+    t.regex(await said(page, '#simulated'), /simulated · not real weather/i);
+    t.regex(await page.title(), /simulated/);
+    t.deepEqual(await page.locator('#legend .swatch').allTextContents(), [
+      '0.2 in',
+      '0.4 in',
+      '0.75 in',
+      '1.00 in',
+      '1.50 in',
+      '2.50 in',
+      '2.75 in',
+      '4.00 in',
+    ]);
+    t.regex(await said(page, '#summary'), /^Largest \d\.\d in \(\d+ mm\) at 00:\d\d UTC, \d+ scans in 24 hours\.$/);
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.deepEqual(complaints, []);
+    t.deepEqual(
+      listed(requests),
+      [SECOND_DATE, FIRST_DATE].flatMap((date) => [
+        `GET /v1/tiles/scan${date === FIRST_DATE ? `?date=${date}` : ''}`,
+        `GET /v1/tiles/daily?date=${date}`,
+      ]),
+    );
+    t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
+  },
+);
 
 const OBSERVED = { root: async (t: ExecutionContext) => preparedRoot(await asObserved(t, await midnight())) };
 serviceTest('observed data carry no badge and name their source', OBSERVED, async (t, { page }) => {
@@ -95,87 +102,101 @@ serviceTest('observed data carry no badge and name their source', OBSERVED, asyn
   t.notRegex(await page.title(), /simulated/);
 });
 
-serviceTest('brackets leaf through all dates; one without data says so', onPlainRoot, async (t, { page, requests }) => {
-  await page.keyboard.press('[');
-  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-  await drawn(page);
-  t.is(await page.locator('#date').inputValue(), FIRST_DATE as string);
-  t.regex(await said(page, '#data-time'), /^Data until 1 May 2026 23:5\d UTC$/);
+serviceTest(
+  'brackets leaf through all dates, the address follows, and a date without data says so',
+  onPlainRoot,
+  async (t, { page, requests }) => {
+    await page.keyboard.press('[');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    await drawn(page);
+    t.is(await page.locator('#date').inputValue(), FIRST_DATE as string);
+    t.regex(await said(page, '#data-time'), /^Data until 1 May 2026 23:5\d UTC$/);
 
-  await page.keyboard.press('[');
-  await page.waitForFunction(() => document.getElementById('panel')?.classList.contains('empty'));
-  await drawn(page);
-  t.is(await said(page, '#summary'), 'Nothing is published for 30 Apr 2026: no scans, so hail or none is not known.');
-  t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
-  t.true(await page.locator('#play').isDisabled());
+    await page.keyboard.press('[');
+    await page.waitForFunction(() => document.getElementById('panel')?.classList.contains('empty'));
+    await drawn(page);
+    t.is(await said(page, '#summary'), 'Nothing is published for 30 Apr 2026: no scans, so hail or none is not known.');
+    t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.true(await page.locator('#play').isDisabled());
 
-  const before = requests.length;
-  await page.keyboard.press(']');
-  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-  await drawn(page);
-  const calls = requests.slice(before).filter((line) => line.includes('/v1/tiles/'));
-  t.deepEqual(calls, [], 'a date seen before is not paid for again');
-});
+    const before = requests.length;
+    await page.keyboard.press(']');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    await drawn(page);
+    const calls = requests.slice(before).filter((line) => line.includes('/v1/tiles/'));
+    t.deepEqual(calls, [], 'a date seen before is not paid for again');
+  },
+);
 
-serviceTest('scans are stepped, scrubbed and played, and were fetched ahead', onScans, async (t, visit) => {
-  const { page, complaints, requests } = visit;
-  const scrubber = page.locator('#scrubber');
-  await scrubber.press('Home');
-  await drawn(page);
-  await fetchedAhead(visit, (await framesOf(visit, SECOND_DATE))[1]?.scan_id ?? '');
-  const first = await said(page, '#clock-utc');
-  const before = requests.length;
-  await page.locator('#scrubber').blur();
-  await page.keyboard.press('.');
-  await drawn(page);
-  t.true(Number(await scrubber.inputValue()) > 0);
-  t.not(await said(page, '#clock-utc'), first);
-  t.regex((await scrubber.getAttribute('aria-valuetext')) as string, /^00:\d\d UTC, (largest \d\.\d in|no hail)/);
-  const shown = /frame=(\w+)/.exec(page.url())?.[1] as string;
-  const wasAsked = requests.slice(before).some((line) => line.includes(shown));
-  t.false(wasAsked, 'the neighbour was fetched ahead');
+serviceTest(
+  'scans are stepped, scrubbed and played, and are there before they are asked for',
+  { ...onPlainRoot, path: SCAN },
+  async (t, visit) => {
+    const { page, complaints, requests } = visit;
+    const scrubber = page.locator('#scrubber');
+    await scrubber.press('Home');
+    await drawn(page);
+    await fetchedAhead(visit, (await framesOf(visit, SECOND_DATE))[1]?.scan_id ?? '');
+    const first = await said(page, '#clock-utc');
+    const before = requests.length;
+    await page.locator('#scrubber').blur();
+    await page.keyboard.press('.');
+    await drawn(page);
+    t.true(Number(await scrubber.inputValue()) > 0);
+    t.not(await said(page, '#clock-utc'), first);
+    t.regex((await scrubber.getAttribute('aria-valuetext')) as string, /^00:\d\d UTC, (largest \d\.\d in|no hail)/);
+    const shown = /frame=(\w+)/.exec(page.url())?.[1] as string;
+    t.false(
+      requests.slice(before).some((line) => line.includes(shown)),
+      'the neighbour was fetched ahead',
+    );
 
-  await page.keyboard.press(' ');
-  t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
-  await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).value) >= 400);
-  await page.keyboard.press(' ');
-  t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
-  await scrubber.press('End');
-  await drawn(page);
-  await page.waitForTimeout(400);
-  t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
-  t.deepEqual(complaints, []);
-});
+    await page.keyboard.press(' ');
+    t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
+    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).value) >= 400);
+    await page.keyboard.press(' ');
+    t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
+    await scrubber.press('End');
+    await drawn(page);
+    await page.waitForTimeout(400);
+    t.true(requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
+    t.deepEqual(complaints, []);
+  },
+);
 
-serviceTest('a click tells the size of a storm, the step drawn, no hail or no radar', onScans, async (t, visit) => {
-  const { page, service } = visit;
-  const frames = await framesOf(visit, SECOND_DATE);
-  const scan = frames.findLast(({ storms }) => storms.length > 0) as Frame;
-  const storm = scan.storms.reduce((a, b) => (b.mm > a.mm ? b : a));
-  await page.goto(
-    `${service.url}/viewer#view=scan&date=${SECOND_DATE}&frame=${scan.scan_id}&map=10/${storm.lat}/${storm.lon}`,
-  );
-  await page.reload();
-  await ready(page);
-  await page.waitForTimeout(400);
-  await page.mouse.click(640, 400);
-  t.is(await said(page, HEADLINE), `${(storm.mm / 25.4).toFixed(1)} in (${Math.round(storm.mm)} mm)`);
-  t.regex(await said(page, CARD), /Probability of severe hail \d+ %/);
+serviceTest(
+  'a click on a storm tells its exact size, one beside it the step drawn there, that there is none, or that no radar looked',
+  { ...onPlainRoot, path: SCAN },
+  async (t, visit) => {
+    const { page, service } = visit;
+    const frames = await framesOf(visit, SECOND_DATE);
+    const scan = frames.findLast(({ storms }) => storms.length > 0) as Frame;
+    const storm = scan.storms.reduce((a, b) => (b.mm > a.mm ? b : a));
+    await page.goto(
+      `${service.url}/viewer#view=scan&date=${SECOND_DATE}&frame=${scan.scan_id}&map=10/${storm.lat}/${storm.lon}`,
+    );
+    await page.reload();
+    await ready(page);
+    await page.waitForTimeout(400);
+    await page.mouse.click(640, 400);
+    t.is(await said(page, HEADLINE), `${(storm.mm / 25.4).toFixed(1)} in (${Math.round(storm.mm)} mm)`);
+    t.regex(await said(page, CARD), /Probability of severe hail \d+ %/);
 
-  await page.mouse.click(640, 430);
-  t.regex(await said(page, HEADLINE), /^(\d+–\d+ mm|\d+ mm or more)$/);
-  await page.mouse.click(1000, 200);
-  t.is(await said(page, HEADLINE), 'No hail here');
-  t.regex(await said(page, CARD), /Radar looked and saw less than 5 mm/);
+    await page.mouse.click(640, 430);
+    t.regex(await said(page, HEADLINE), /^(\d+–\d+ mm|\d+ mm or more)$/);
+    await page.mouse.click(1000, 200);
+    t.is(await said(page, HEADLINE), 'No hail here');
+    t.regex(await said(page, CARD), /Radar looked and saw less than 5 mm/);
 
-  // The world of the tests ends at 36 N: beyond it nothing was looked at.
-  await page.goto('about:blank');
-  await page.goto(`${service.url}${SCAN}&map=7/37.5/-97.0`);
-  await ready(page);
-  await page.mouse.click(640, 400);
-  t.is(await said(page, HEADLINE), 'No radar coverage here');
-  t.regex(await said(page, CARD), /hail or none is not known/);
-});
+    // The world of the tests ends at 36 N: beyond it nothing was looked at.
+    await page.goto('about:blank');
+    await page.goto(`${service.url}${SCAN}&map=7/37.5/-97.0`);
+    await ready(page);
+    await page.mouse.click(640, 400);
+    t.is(await said(page, HEADLINE), 'No radar coverage here');
+    t.regex(await said(page, CARD), /hail or none is not known/);
+  },
+);
 
 async function emptyRoot(t: ExecutionContext): Promise<string> {
   const root = await scratch(t);
@@ -195,17 +216,21 @@ serviceTest(
   },
 );
 
-serviceTest('another date brings all its hail into view', farAway, async (t, { page }) => {
-  t.regex(page.url(), /map=9\.00\/46\.0000\/-120\.0000$/, 'an address shows the place it names');
-  await page.keyboard.press('[');
-  await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
-  await drawn(page);
-  await page.waitForFunction(() => !location.hash.includes('map=9.00/46.0000'));
-  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-  await page.click('#fit');
-  await page.waitForTimeout(1500);
-  t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
-});
+serviceTest(
+  'another date brings its hail into view, and all hail is shown, storms and what no storm holds',
+  { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}&map=9/46.0000/-120.0000` },
+  async (t, { page }) => {
+    t.regex(page.url(), /map=9\.00\/46\.0000\/-120\.0000$/, 'an address shows the place it names');
+    await page.keyboard.press('[');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    await drawn(page);
+    await page.waitForFunction(() => !location.hash.includes('map=9.00/46.0000'));
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    await page.click('#fit');
+    await page.waitForTimeout(1500);
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+  },
+);
 
 const REFLECTIVITY_NOTE = '#reflectivity-note';
 /** Colours of 30, 35 and 40 dBZ: some of them lie around any hail. */
@@ -221,8 +246,10 @@ serviceTest(
     };
     const legend = page.locator('#reflectivity-legend');
     t.false(await shows(...ECHO));
-    const isFetched = requests.some((line) => line.includes('/tiles/reflectivity/'));
-    t.false(isFetched, 'off: nothing is fetched');
+    t.false(
+      requests.some((line) => line.includes('/tiles/reflectivity/')),
+      'off: nothing is fetched',
+    );
     t.false(await legend.isVisible());
     await page.locator('#reflectivity').check();
     await drawn(page);
@@ -256,19 +283,23 @@ serviceTest('a key without the scope of a layer is said so at the layer', onPlai
   t.false(await page.locator('#key-dialog').isVisible());
 });
 
-serviceTest('layers that the service does not answer for are grey or say why', onPlainRoot, async (t, visit) => {
-  const { page, complaints } = visit;
-  await refuse(visit, 'not_found');
-  await page.click('#layers-fold');
-  await page.waitForFunction(() => document.getElementById('layer-warnings-note')?.textContent !== '');
-  t.regex(await said(page, '#layer-warnings-note'), /does not say what time it has/);
-  t.true(await page.locator('#layer-warnings').isDisabled());
-  await page.click('label:has(#layer-alerts)');
-  await page.waitForSelector('.layer.refused');
-  t.is(await said(page, '#layer-alerts-note'), 'The service answered 404.');
-  t.false(await page.locator('#trouble').isVisible());
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'a service that does not answer for layers greys them or says what it answered, and the map goes on',
+  onPlainRoot,
+  async (t, visit) => {
+    const { page, complaints } = visit;
+    await refuse(visit, 'not_found');
+    await page.click('#layers-fold');
+    await page.waitForFunction(() => document.getElementById('layer-warnings-note')?.textContent !== '');
+    t.regex(await said(page, '#layer-warnings-note'), /does not say what time it has/);
+    t.true(await page.locator('#layer-warnings').isDisabled());
+    await page.click('label:has(#layer-alerts)');
+    await page.waitForSelector('.layer.refused');
+    t.is(await said(page, '#layer-alerts-note'), 'The service answered 404.');
+    t.false(await page.locator('#trouble').isVisible());
+    t.deepEqual(complaints, []);
+  },
+);
 
 serviceTest(
   'a scan without an archive of reflectivity says so at the switch, and the hail stays',
@@ -280,44 +311,52 @@ serviceTest(
   },
 );
 
-serviceTest('a key is asked for once, is in no address, and a link waits for it', withoutKey, async (t, visit) => {
-  const { page, requests, service, key } = visit;
-  const wanted = (await framesOf(visit, FIRST_DATE))[1]?.scan_id as string;
-  await page.goto('about:blank');
-  await page.goto(`${service.url}/viewer#view=scan&date=${FIRST_DATE}&frame=${wanted}&map=7.50/35.2000/-97.5000`);
-  await ready(page);
-  t.true(await page.locator('#key-dialog').isVisible());
-  t.deepEqual(listed(requests), []);
-  t.true(page.url().includes(`frame=${wanted}`), 'the address keeps it while the key is asked for');
-  await page.fill('#key', 'hs_live_wrong');
-  await page.keyboard.press('Enter');
-  await page.waitForFunction(() => document.getElementById('key-trouble')?.textContent?.includes('not accepted'));
-  await page.fill('#key', key);
-  await page.keyboard.press('Enter');
-  await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).max) > 0);
-  await drawn(page);
-  t.true(page.url().includes(`frame=${wanted}`));
-  await page.reload();
-  await ready(page);
-  t.false(await page.locator('#key-dialog').isVisible());
-  t.false(requests.some((line) => line.includes('hs_live')));
-  t.false(page.url().includes('hs_live'));
-});
+serviceTest(
+  'a key is asked for once, kept in the browser, never part of an address, and the scan of a link is shown once it is given',
+  { ...onPlainRoot, has_key: false, path: `/viewer#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z` },
+  async (t, visit) => {
+    const { page, requests, service, key } = visit;
+    const wanted = (await framesOf(visit, FIRST_DATE))[1]?.scan_id as string;
+    await page.goto('about:blank');
+    await page.goto(`${service.url}/viewer#view=scan&date=${FIRST_DATE}&frame=${wanted}&map=7.50/35.2000/-97.5000`);
+    await ready(page);
+    t.true(await page.locator('#key-dialog').isVisible());
+    t.deepEqual(listed(requests), []);
+    t.true(page.url().includes(`frame=${wanted}`), 'the address keeps it while the key is asked for');
+    await page.fill('#key', 'hs_live_wrong');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.getElementById('key-trouble')?.textContent?.includes('not accepted'));
+    await page.fill('#key', key);
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).max) > 0);
+    await drawn(page);
+    t.true(page.url().includes(`frame=${wanted}`));
+    await page.reload();
+    await ready(page);
+    t.false(await page.locator('#key-dialog').isVisible());
+    t.false(requests.some((line) => line.includes('hs_live')));
+    t.false(page.url().includes('hs_live'));
+  },
+);
 
-serviceTest('a refusal is told in words, takes the hail away, and can be tried again', onDay, async (t, visit) => {
-  const { page } = visit;
-  await refuse(visit, 'rate_limited', { 'Retry-After': '23' });
-  await page.keyboard.press('[');
-  await page.waitForSelector('#trouble:not([hidden])');
-  await page.waitForTimeout(400);
-  t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
-  t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
-  await page.unroute(LISTS);
-  await page.click('#trouble-action');
-  await drawn(page);
-  t.false(await page.locator('#trouble').isVisible());
-  t.regex(await said(page, '#data-time'), /1 May 2026/);
-});
+serviceTest(
+  'a refusal is told in words, takes the hail away, and can be tried again',
+  { ...onPlainRoot, path: `/viewer#view=day&date=${SECOND_DATE}` },
+  async (t, visit) => {
+    const { page } = visit;
+    await refuse(visit, 'rate_limited', { 'Retry-After': '23' });
+    await page.keyboard.press('[');
+    await page.waitForSelector('#trouble:not([hidden])');
+    await page.waitForTimeout(400);
+    t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
+    t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
+    await page.unroute(LISTS);
+    await page.click('#trouble-action');
+    await drawn(page);
+    t.false(await page.locator('#trouble').isVisible());
+    t.regex(await said(page, '#data-time'), /1 May 2026/);
+  },
+);
 
 serviceTest('a key without the scope is told so, and another can be entered', { ...onPlainRoot }, async (t, visit) => {
   const { page, key } = visit;
@@ -350,24 +389,43 @@ for (const [held, width, height, map_px] of [
     },
   );
 
-serviceTest('the tab key reaches everything, enter tells the size in the middle', onPlainRoot, async (t, { page }) => {
-  const reached = new Set<string>();
-  for (let i = 0; i < 36; i++) {
-    await page.keyboard.press('Tab');
-    reached.add(await page.evaluate(() => document.activeElement?.id || (document.activeElement?.tagName ?? '')));
-  }
-  const panel = ['earlier', 'date', 'later', 'open-days', 'refresh', 'view-recent', 'view-day', 'view-scan'];
-  const others = ['CANVAS', 'fit', 'newest', 'open-help', 'play', 'speed', 'scrubber'];
-  for (const id of [...panel, ...others]) t.true(reached.has(id), id);
-  await page.focus('#open-help');
-  await page.keyboard.press('Enter');
-  t.true(await page.locator('#help').isVisible());
-  await page.waitForTimeout(200);
-  await page.keyboard.press('Escape');
-  t.false(await page.locator('#help').isVisible());
-  t.is(await page.evaluate(() => document.activeElement?.id), 'open-help');
-  await page.locator('#map canvas').focus();
-  await page.keyboard.press('Enter');
-  t.true(await page.locator(HEADLINE).isVisible(), 'enter tells the size at the middle of the map');
-  t.is(await page.locator(CARD).getByRole('status').count(), 1);
-});
+serviceTest(
+  'everything is reached by the tab key, dialogs give the focus back, and enter tells the size at the middle of the map',
+  onPlainRoot,
+  async (t, { page }) => {
+    const reached = new Set<string>();
+    for (let i = 0; i < 36; i++) {
+      await page.keyboard.press('Tab');
+      reached.add(await page.evaluate(() => document.activeElement?.id || (document.activeElement?.tagName ?? '')));
+    }
+    for (const id of [
+      'CANVAS',
+      'earlier',
+      'date',
+      'later',
+      'open-days',
+      'refresh',
+      'view-recent',
+      'view-day',
+      'view-scan',
+      'fit',
+      'newest',
+      'open-help',
+      'play',
+      'speed',
+      'scrubber',
+    ])
+      t.true(reached.has(id), id);
+    await page.focus('#open-help');
+    await page.keyboard.press('Enter');
+    t.true(await page.locator('#help').isVisible());
+    await page.waitForTimeout(200);
+    await page.keyboard.press('Escape');
+    t.false(await page.locator('#help').isVisible());
+    t.is(await page.evaluate(() => document.activeElement?.id), 'open-help');
+    await page.locator('#map canvas').focus();
+    await page.keyboard.press('Enter');
+    t.true(await page.locator(HEADLINE).isVisible(), 'enter tells the size at the middle of the map');
+    t.is(await page.locator(CARD).getByRole('status').count(), 1);
+  },
+);

@@ -130,9 +130,10 @@ function stormDays(): StormDay[] {
   return Array.from({ length: days.length / 2 }, (_, k) => {
     const [file = '', date = ''] = days.slice(2 * k, 2 * k + 2);
     const storms = Map.groupBy(csvRows(`${folder}/track_step_SSEF_${file}.csv`), validTime);
-    const observed = csvRows(`${folder}/track_step_obs_${file}.csv`);
-    const severe = observed.filter((row) => Number(row.MESH_max) >= SEVERE_MESH_MM);
-    const seen = Map.groupBy(severe, validTime);
+    const seen = Map.groupBy(
+      csvRows(`${folder}/track_step_obs_${file}.csv`).filter((row) => Number(row.MESH_max) >= SEVERE_MESH_MM),
+      validTime,
+    );
     return {
       date,
       hours: [...storms].map(([valid_time, rows]) => ({ ...stormHour(rows), run_time: utcMidnight(date), valid_time })),

@@ -7,7 +7,6 @@ import test from 'ava';
 import { stringify } from 'yaml';
 import { createPipelineMetrics } from '../../../pipeline/metrics/registry.ts';
 import { watchRoot } from '../../../pipeline/metrics/watched-stream.ts';
-import { pluck } from '../../support/data/rows.ts';
 import { alertRules, MONITORING } from '../../support/monitoring/dashboard.ts';
 
 /** Series by name, in the notation of promtool; a step is a minute. */
@@ -18,12 +17,6 @@ interface AlertCase {
   readonly fires: Series;
   readonly quiet: Series;
 }
-
-/** One series whose values make the alert fire, or do not. */
-const ofOne = (series: string, fires: string, quiet: string): AlertCase => ({
-  fires: { [series]: fires },
-  quiet: { [series]: quiet },
-});
 
 const ALWAYS = (value: number) => `${value}x400`;
 
@@ -38,16 +31,31 @@ const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   },
   HailScansStale: {
     fires: { hail_pipeline_scan_newest_timestamp_seconds: ALWAYS(LOOK_AT_S - 1500) },
-    quiet: { hail_pipeline_scan_newest_timestamp_seconds: ALWAYS(LOOK_AT_S - 600), hail_scan_age_seconds: ALWAYS(899) },
+    quiet: {
+      hail_pipeline_scan_newest_timestamp_seconds: ALWAYS(LOOK_AT_S - 600),
+      hail_scan_age_seconds: ALWAYS(899),
+    },
   },
   HailFeedStale: {
     fires: { 'hail_feed_stale{feed="lsr"}': ALWAYS(1) },
-    quiet: { 'hail_feed_stale{feed="lsr"}': '0x380 1x10' },
+    quiet: { 'hail_feed_stale{feed="lsr"}': `${'0x380'} 1x10` },
   },
-  HailFeedFailing: ofOne('hail_pipeline_feed_failed{feed="lsr"}', ALWAYS(1), '0x370 1x20'),
-  HailFilesRefused: ofOne('hail_pipeline_files_refused_total{reason="read"}', '0+1x400', '0x360 1x40'),
-  HailSourceFailing: ofOne('hail_pipeline_fetch_failures_total{what="file"}', '0+10x400', '0+1x400'),
-  HailPipelineWaiting: ofOne('hail_pipeline_waiting{instance="a"}', ALWAYS(1), '0x387 1x10'),
+  HailFeedFailing: {
+    fires: { 'hail_pipeline_feed_failed{feed="lsr"}': ALWAYS(1) },
+    quiet: { 'hail_pipeline_feed_failed{feed="lsr"}': '0x370 1x20' },
+  },
+  HailFilesRefused: {
+    fires: { 'hail_pipeline_files_refused_total{reason="read"}': '0+1x400' },
+    quiet: { 'hail_pipeline_files_refused_total{reason="read"}': '0x360 1x40' },
+  },
+  HailSourceFailing: {
+    fires: { 'hail_pipeline_fetch_failures_total{what="file"}': '0+10x400' },
+    quiet: { 'hail_pipeline_fetch_failures_total{what="file"}': '0+1x400' },
+  },
+  HailPipelineWaiting: {
+    fires: { 'hail_pipeline_waiting{instance="a"}': ALWAYS(1) },
+    quiet: { 'hail_pipeline_waiting{instance="a"}': '0x387 1x10' },
+  },
   HailDiskLow: {
     // 50 GB of 1000, and 5 GB an hour less.
     fires: {
@@ -59,13 +67,22 @@ const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       'hail_pipeline_disk_size_bytes{instance="a"}': ALWAYS(1e12),
     },
   },
-  HailServiceDown: ofOne('up{job="hail-api",instance="a"}', ALWAYS(0), ALWAYS(1)),
+  HailServiceDown: {
+    fires: { 'up{job="hail-api",instance="a"}': ALWAYS(0) },
+    quiet: { 'up{job="hail-api",instance="a"}': ALWAYS(1) },
+  },
   HailRootNotReady: {
     fires: { 'hail_ready{instance="a",part="data"}': ALWAYS(0), 'hail_ready{instance="a",part="records"}': ALWAYS(1) },
     quiet: { 'hail_ready{instance="a",part="data"}': ALWAYS(1), 'hail_ready{instance="a",part="records"}': ALWAYS(1) },
   },
-  HailServerErrors: ofOne('hail_failures_total{instance="a"}', '0+6x400', '0+1x400'),
-  HailOverloaded: ofOne('hail_overload_refusals_total{instance="a",reason="engine"}', '0+60x400', '0+2x400'),
+  HailServerErrors: {
+    fires: { 'hail_failures_total{instance="a"}': '0+6x400' },
+    quiet: { 'hail_failures_total{instance="a"}': '0+1x400' },
+  },
+  HailOverloaded: {
+    fires: { 'hail_overload_refusals_total{instance="a",reason="engine"}': '0+60x400' },
+    quiet: { 'hail_overload_refusals_total{instance="a",reason="engine"}': '0+2x400' },
+  },
   HailEventLoopDelayed: {
     fires: { 'hail_nodejs_eventloop_lag_p99_seconds{instance="a"}': ALWAYS(0.8) },
     quiet: {
@@ -83,9 +100,18 @@ const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       'hail_delivery_attempts_total{outcome="delivered"}': '0+6x400',
     },
   },
-  HailDeliveryOverdue: ofOne('hail_delivery_oldest_due_age_seconds', '0+60x400', ALWAYS(200)),
-  HailDeliveryQueueGrows: ofOne('hail_deliveries_pending', '500+10x400', '4990-5x400'),
-  HailJobsWait: ofOne('hail_job_oldest_waiting_age_seconds', '0+60x400', ALWAYS(600)),
+  HailDeliveryOverdue: {
+    fires: { hail_delivery_oldest_due_age_seconds: '0+60x400' },
+    quiet: { hail_delivery_oldest_due_age_seconds: ALWAYS(200) },
+  },
+  HailDeliveryQueueGrows: {
+    fires: { hail_deliveries_pending: '500+10x400' },
+    quiet: { hail_deliveries_pending: '4990-5x400' },
+  },
+  HailJobsWait: {
+    fires: { hail_job_oldest_waiting_age_seconds: '0+60x400' },
+    quiet: { hail_job_oldest_waiting_age_seconds: ALWAYS(600) },
+  },
 };
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
@@ -126,7 +152,10 @@ testWithPromtool(withPromtool('promtool finds no fault in the rules and the scra
 
 testWithPromtool(withPromtool('every alert fires on what it is for, and stays quiet just below it'), (t) => {
   const rules = alertRules();
-  t.deepEqual(Object.keys(ALERT_CASES), pluck(rules, 'alert'));
+  t.deepEqual(
+    Object.keys(ALERT_CASES),
+    rules.map(({ alert }) => alert),
+  );
   const tests = Object.entries(ALERT_CASES).flatMap(([alert, { fires, quiet }]) => [
     unitTest(alert, fires, true),
     unitTest(alert, quiet, false),

@@ -131,8 +131,12 @@ test('the table is made once, and again only after a week of storm dates', async
   t.is(await refresh(path), null);
   await publishDays(path, [day('2026-05-09')], 'simulated', MONTH_LATER_MS);
   t.like(await refresh(path), { storm_dates: 4, last_date: '2026-05-09', changed: true });
-  const week = Array.from({ length: 7 }, (_, n) => day(addDays('2025-05-01', n)));
-  await publishDays(path, week, 'simulated', MONTH_LATER_MS);
+  await publishDays(
+    path,
+    Array.from({ length: 7 }, (_, n) => day(addDays('2025-05-01', n))),
+    'simulated',
+    MONTH_LATER_MS,
+  );
   t.like(await refresh(path), { storm_dates: 11, first_date: '2025-05-01' });
 });
 
@@ -183,8 +187,10 @@ test('the list of static tables says that it holds both kinds, where a terrain m
   await publishBlockage(path, raysOfKtlx([{ tilt_deg: 0.5, distance_km: 20, blocked: 0.5 }], 90, 90));
   const manifest = await readNewest(path, layout.staticPartition);
   t.is(manifest?.source, 'mixed');
-  const names = manifest?.files.map(({ table }) => table);
-  t.deepEqual(names, ['climatology', 'blockage']);
+  t.deepEqual(
+    manifest?.files.map(({ table }) => table),
+    ['climatology', 'blockage'],
+  );
   t.regex(JSON.stringify(await faultsOf(path)), /table climatology was made from commit 0 of blockage, expected 2"/);
   t.not(await refresh(path), null, 'the availability of radar follows from the blockage');
   t.deepEqual(await faultsOf(path), []);

@@ -306,14 +306,17 @@ function idsOnABend(before: Patch, after: Patch): Set<string> {
   return new Set(follow(scans).flatMap(({ step }) => step.trackOfCell));
 }
 
-sharedTest('nine in ten real cores on a bend that lose or gain their western half at once stay one track', (t) => {
-  t.true(largeCores.length >= 6, `${largeCores.length} cores`);
-  for (const changed of [
-    largeCores.filter((core) => idsOnABend(core, eastHalf(core)).size === 1),
-    largeCores.filter((core) => idsOnABend(eastHalf(core), core).size === 1),
-  ])
-    t.true(changed.length >= 0.9 * largeCores.length, `${changed.length} of ${largeCores.length}`);
-});
+sharedTest(
+  'nine in ten real cores on a bend that lose or gain their western half between two scans stay one track',
+  (t) => {
+    t.true(largeCores.length >= 6, `${largeCores.length} cores`);
+    for (const changed of [
+      largeCores.filter((core) => idsOnABend(core, eastHalf(core)).size === 1),
+      largeCores.filter((core) => idsOnABend(eastHalf(core), core).size === 1),
+    ])
+      t.true(changed.length >= 0.9 * largeCores.length, `${changed.length} of ${largeCores.length}`);
+  },
+);
 
 sharedTest('a real core that vanishes while another rises a diameter beside it is two tracks', (t) => {
   const width = (patch: Patch) =>
@@ -326,24 +329,29 @@ sharedTest('a real core that vanishes while another rises a diameter beside it i
   }
 });
 
-sharedTest('nine in ten pairs of real rain cores that part at +-20 to +-42 km/h are old track and child', (t) => {
-  const pairs = largeCores
-    .slice(0, 6)
-    .flatMap((core, i) => largeCores.slice(i, 6).map((other) => [core, other] as const));
-  const results = pairs.flatMap((patches, i) =>
-    [20, 30, 42].map((kmh) =>
-      faults({ patches, apart: { kmh, towards_deg: 30 * i }, drift: { kmh: 40, towards_deg: 70 } }),
-    ),
-  );
-  const right = results.filter((found) => found.length === 0).length;
-  t.true(right >= 0.9 * results.length, `${right} of ${results.length}`);
-});
+sharedTest(
+  'nine in ten pairs of real rain cores that part at +-20 to +-42 km/h are the old track and its child',
+  (t) => {
+    const pairs = largeCores
+      .slice(0, 6)
+      .flatMap((core, i) => largeCores.slice(i, 6).map((other) => [core, other] as const));
+    const results = pairs.flatMap((patches, i) =>
+      [20, 30, 42].map((kmh) =>
+        faults({ patches, apart: { kmh, towards_deg: 30 * i }, drift: { kmh: 40, towards_deg: 70 } }),
+      ),
+    );
+    const right = results.filter((found) => found.length === 0).length;
+    t.true(right >= 0.9 * results.length, `${right} of ${results.length}`);
+  },
+);
 
 sharedTest('no track of 20 real frames ends in a track that was born when it vanished, nor in its own child', (t) => {
   const scans = coresIn(COUNTRY).map(({ field }) => trackCells(field, findObjects(field, 1, MIN_PIXELS)));
   const points = follow(scans).flatMap(({ step }) => step.points);
-  const inTrack = points.filter(({ state }) => state === 'tracked');
-  const tracked = Map.groupBy(inTrack, ({ track_id }) => track_id);
+  const tracked = Map.groupBy(
+    points.filter(({ state }) => state === 'tracked'),
+    ({ track_id }) => track_id,
+  );
   const merged = points.filter(({ state }) => state === 'merged');
   t.true(merged.length > 10, `${merged.length} mergers`);
   for (const { track_id, merged_into } of merged) {
