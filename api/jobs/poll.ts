@@ -61,7 +61,7 @@ async function presentJob(services: PollServices, wanted: Wanted, now_ms: number
   return await presentJob(services, wanted, now_ms);
 }
 
-/** The query of a signed address as it is given out, and no other way of writing it. */
+/** The query of a signed address, in the one spelling that polls give out. */
 const QUERY = /^exp=(\d{1,12})&sig=([A-Za-z0-9_-]{43})$/;
 
 /** False for a query that no address has that is good now, whatever it leads to: nothing need be looked up then. */

@@ -248,7 +248,7 @@ export function qualityInWords({ detection_quality, location }: Verification): s
   return `Detection here is ${detection_word} (index ${hdqi.toFixed(2)} of 1, from radar geometry; it is not a measured hit rate). ${near} ${beam} Resolution: ${resolution}. Freezing level on a day with hail in the month the range begins: ${heightInWords(freezing_level_m)} above sea level.`;
 }
 
-/** Texts of the request: label, the text as the fonts can draw it, and as it is given where they cannot. */
+/** Texts of the request: label, printable text, and the original where the fonts lack a character. */
 export function requestTexts({ labels: { prepared_for, reference, address } }: Report) {
   const given = { 'Prepared for': prepared_for, Reference: reference, Address: address };
   return Object.entries(given).flatMap(([label, text]) => {

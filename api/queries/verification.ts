@@ -119,14 +119,14 @@ export async function readVerification(
     verification,
     /** One for each event, in their order. */
     events: found,
-    /** Provenance of the radar data alone; null when none of the range are published, whatever the reports say. */
+    /** Provenance of the radar data alone; null without published radar data in the range. Reports do not change it. */
     radar_source,
     /** Storm dates of the range without collected ground reports, ascending: on them the absence of reports proves nothing. */
     dates_without_reports,
   };
 }
 
-/** Storm dates of the year before a date with a detection or a report within the radius of a point, newest first; so many of them. */
+/** The newest storm dates, within the year before a date, with a detection or report within the radius of a point. */
 export async function earlierHail(
   engine: Queries,
   edition: Edition,

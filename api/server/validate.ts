@@ -60,8 +60,8 @@ function decoded(text: string, name: string | null): string {
 
 /**
  * Types what the router captured of the path of an endpoint, a query and a body; throws `invalid_parameter` or `bad_request` with the
- * first fault. A name that the endpoint does not know comes first: what it was meant to change would silently stay as it is. The earlier
- * variant ignores such names, and a change those that its resource has: what GET returned may be sent back.
+ * first fault. Unknown names come first: ignoring one would silently leave its setting unchanged. The earlier variant ignores
+ * unknown names. A change ignores the other fields of its resource, so that clients may send back the answer of GET.
  */
 export function validator({ path, variant, params, query, body, resource }: Endpoint) {
   const names = paramNames(path);
