@@ -17,6 +17,7 @@ import {
   NOWCAST_LEADS,
   Nowcast,
   SIMULATED_NOTE,
+  TWO_EVENTS,
 } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { pointQuery, radiusQuery } from '../http/decode.ts';
@@ -62,16 +63,23 @@ export const getHailNowcast = readEndpoint({
     // A nowcast is of one kind of data, that of the newest scan: its weights were fitted on that kind alone.
     const fit = fitFor(edition.newest_provenance);
     const at_ms = Math.floor(now_ms / STEP_MS) * STEP_MS;
+    const nearest_storm = nearest && nearestStorm(nearest);
+    const strikes = active
+      ? leads(nowcast(query, inReach(hailSources(edition, snapshot), near), at_ms, fit), fit)
+      : null;
     const body: Nowcast = {
       active,
       location: roundedPosition(query),
-      nearest_storm: nearest && nearestStorm(nearest),
-      nowcast: active ? leads(nowcast(query, inReach(hailSources(edition, snapshot), near), at_ms, fit), fit) : null,
+      nearest_storm,
+      nowcast: strikes,
       note: noteOf([
         ...(nearest === null ? hailWithoutStorm(snapshot, near, now) : []),
         ...(nearest === null && large.some((index) => !snapshot.isTracked(index)) ? [ITSELF] : []),
         ...(active && isSmall ? [TOO_SMALL_TO_COUNT] : []),
         ...(active && !hasHailCell(snapshot, near) ? [BEYOND_CELLS] : []),
+        ...(strikes && nearest_storm && nearest_storm.current_probability > strikes.t45.probability
+          ? [TWO_EVENTS]
+          : []),
       ]),
       model_version: fit.version,
       data_timestamp: timestamp(snapshot.newest_scan_ms),

@@ -9,6 +9,10 @@ const UNPROVEN =
 const GROWTH_AND_DECAY = ' Beyond 30 minutes skill is limited by the growth and decay of storms.';
 export const SIMULATED_NOTE = 'On simulated storms: how it does on real ones is told with observed data alone.';
 
+/** Note where the storm's own probability is above that of the point. */
+export const TWO_EVENTS =
+  'current_probability counts hail >= 25.4 mm anywhere with the storm within 60 minutes; t15, t30 and t45 count hail >= 19 mm within 1 km of this point.';
+
 /** Why a lead is experimental: what each evening, by weights that did not learn from it, says of it. */
 export function leadNote(evenings: readonly EveningQuality[], limits = ''): string {
   const said = evenings.map(({ evening, rival, low, high, intercept }) => {
@@ -60,7 +64,7 @@ export const Nowcast = wire.resource('Nowcast', {
     .meta({ description: 'Null without a storm or hail in range: a zero would be a forecast.' }),
   note: z.string().nullable().meta({
     description:
-      'Why nearest_storm is null although hail is in range, that all hail in range is too small to count, why active differs from that of GET /v1/hail/current with the same radius, or that no data can exist there; null where there is nothing to explain.',
+      'Why nearest_storm is null although hail is in range, that all hail in range is too small to count, why active differs from that of GET /v1/hail/current with the same radius, which events the probabilities count where that of the storm is the larger, or that no data can exist there; null where there is nothing to explain.',
   }),
   model_version: z.string().meta({
     description:
@@ -87,7 +91,7 @@ export const NOWCAST_EXAMPLE: Example<typeof Nowcast> = {
       t30: { minutes: 30, probability: 0.264, quality, note: leadNote(t30) },
       t45: { minutes: 45, probability: 0.266, quality, note: leadNote(t45, GROWTH_AND_DECAY) },
     },
-    note: null,
+    note: TWO_EVENTS,
     model_version: NOWCAST_MODEL.observed.version,
     data_timestamp: '2026-05-01T20:12:38Z',
   },

@@ -115,6 +115,11 @@ function contradictions({ current, batch, nowcast, storms, alert }: Answers): st
       'nowcast and current differ without a note',
     ],
     [!nowcast.active || nowcast.nearest_storm !== null || nowcast.note !== null, 'nowcast has no storm and no note'],
+    [
+      (nowcast.nearest_storm?.current_probability ?? 0) > (leads?.t45.probability ?? 1) ===
+        /counts hail >= 25.4 mm anywhere with the storm/.test(nowcast.note ?? ''),
+      'the storm is likelier to have hail than the point, without a word on what each counts, or the reverse',
+    ],
     [storms.active || !(current.active || nowcast.active) || storms.note !== null, 'storms is empty without a note'],
     [!storms.active || storms.note === null, 'storms explains why it is empty, and is not'],
     [
