@@ -9,12 +9,13 @@ import { metricsPage } from '../../schemas/metrics.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/keys.ts';
 import type { Config } from '../config.ts';
 import { docsRoutes, referencePage } from '../docs/pages.ts';
+import { startPage } from '../docs/start-page.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { EARLIER, EARLIER_DESCRIPTION } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
 import { takeServiceLock } from '../records/sqlite.ts';
-import { archives, files, frontPage, openApiDocument } from '../routes/files.ts';
+import { archives, files, openApiDocument } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { favicon, type ViewerOptions, viewerPages } from '../routes/viewer.ts';
@@ -135,7 +136,7 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
     referencePage('/docs/legacy', EARLIER_DESCRIPTION.own_path),
     viewerPages(base_url, viewer),
     favicon,
-    frontPage,
+    startPage(services),
   ];
 }
 

@@ -28,7 +28,7 @@ const VECTORS_FILE = '../../data/reference/webhook-vectors.json';
 
 const BASE_POLICY =
   "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-const GUIDE_POLICY = `${BASE_POLICY}; style-src 'self'`;
+export const GUIDE_POLICY = `${BASE_POLICY}; style-src 'self'`;
 /** Scalar writes style sheets into its page; it asks this service alone. */
 const REFERENCE_POLICY = `${BASE_POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'`;
 
@@ -109,7 +109,8 @@ function servePage(path: string, title: string, body: string, policy = GUIDE_POL
 }
 const HTML = 'text/html; charset=utf-8';
 
-function page(path: string, title: string, body: string, words = ''): string {
+/** A page of the documentation, or the start page, around its body. */
+export function page(path: string, title: string, body: string, words = ''): string {
   const root = rootFrom(path);
   return `<!doctype html>
 <html lang="en">
@@ -122,7 +123,7 @@ function page(path: string, title: string, body: string, words = ''): string {
 </head>
 <body>
 <header>
-<a href="${root}docs">hail</a> <a href="${root}docs">Reference</a> <a href="${root}docs/guides">Guides</a> <a href="${root}viewer">Map</a>
+<a href="${root}.">hail</a> <a href="${root}docs">Reference</a> <a href="${root}docs/guides">Guides</a> <a href="${root}viewer">Map</a>
 <form action="${root}docs/search" role="search"><input name="q" type="search" aria-label="Search the guides" placeholder="Search" value="${html(words)}"></form>
 </header>
 ${body}
@@ -248,7 +249,8 @@ function slug(text: string): string {
     .replaceAll(/^-|-$/g, '');
 }
 
-function html(text: string): string {
+/** Text as HTML shows it. */
+export function html(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 

@@ -62,16 +62,6 @@ function contentOf({ id, bytes, sha256, media_type, file_name, data_source }: Jo
   };
 }
 
-/** GET /: redirects to the documentation. */
-export const frontPage: PublicRoute = {
-  path: '/',
-  handler: (ctx) => {
-    ctx.body = null; // an empty string would set a Content-Type
-    ctx.status = 302;
-    ctx.set({ Location: 'docs', 'Cache-Control': 'no-store', 'Content-Length': '0' });
-  },
-};
-
 /**
  * GET /tiles/scan/…, /tiles/reflectivity/… and /tiles/daily/…: the archives that a manifest lists, public, whole or by range, with a
  * strong tag made of their content. Throws DataUnavailable for a listed archive that is gone or was altered.

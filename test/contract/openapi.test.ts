@@ -8,10 +8,11 @@ import { z } from 'zod';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { REPLAY_WINDOW_MS } from '../../api/billing/idempotency.ts';
 import { docsRoutes, EXAMPLE_URL, GUIDES } from '../../api/docs/pages.ts';
+import { startPage } from '../../api/docs/start-page.ts';
 import { RATE_WINDOW_S } from '../../api/http/call-limits.ts';
 import { EARLIER_DESCRIPTION, EARLIER_ENDPOINTS } from '../../api/legacy/variants.ts';
 import { CURSOR_MS } from '../../api/records/own-rows.ts';
-import { frontPage, openApiDocument } from '../../api/routes/files.ts';
+import { openApiDocument } from '../../api/routes/files.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import {
   BUSY,
@@ -50,7 +51,7 @@ import {
 import { ownFor } from '../support/service/own-resources.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
-import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
+import { startWholeService, type WholeService, wholeRoot } from '../support/service/whole-service.ts';
 
 /** What these tests read of the document. */
 interface Described {
@@ -603,16 +604,17 @@ for (const path of ['/v1/tiles/scan', '/v1/tiles/daily'])
     t.is(said.headers.get('ETag'), answer.headers.get('ETag'));
   });
 
-const testFrontPage = testWith(
-  () => startService({ endpoints: [], public_routes: () => [frontPage] }),
+const testStartPage = testWith(
+  () => startService({ endpoints: [], public_routes: (services) => [startPage(services)] }),
   closeWithoutFailures,
 );
 
 for (const method of ['GET', 'HEAD'] as const)
-  testFrontPage(
-    `${method} of the front page leads to the documentation with nothing in its body, so of no type`,
+  testStartPage(
+    `${method} of the start page with an Accept of JSON leads to the documentation with nothing in its body, so of no type`,
     async (t) => {
-      const reply = await t.context.call('/', { method, key: null, redirect: 'manual' });
+      const headers = { Accept: 'application/json' };
+      const reply = await t.context.call('/', { method, key: null, redirect: 'manual', headers });
       t.is(reply.status, 302);
       t.is(reply.headers.get('Location'), 'docs');
       t.is(reply.headers.get('Cache-Control'), 'no-store');
@@ -621,6 +623,44 @@ for (const method of ['GET', 'HEAD'] as const)
       t.is(await reply.text(), '');
     },
   );
+
+testStartPage(
+  'the start page needs no key and no script, and of an empty root says that nothing is published',
+  async (t) => {
+    const reply = await t.context.call('/', { key: null, headers: { Accept: 'text/html,*/*;q=0.8' } });
+    t.is(reply.status, 200);
+    t.is(reply.headers.get('Content-Type'), 'text/html; charset=utf-8');
+    t.is(reply.headers.get('X-RateLimit-Limit'), null);
+    t.regex(
+      reply.headers.get('Content-Security-Policy') ?? '',
+      /^default-src 'none';.* frame-ancestors 'none'; style-src 'self'$/,
+    );
+    const text = await reply.text();
+    t.true(text.includes('Nothing yet.'));
+    t.notRegex(text, /<style| style=/);
+  },
+);
+
+test('the start page says which dates are published, that they are simulated, and links to map, guides and reference', async (t) => {
+  const beside = whole.service;
+  const service = await startService({
+    endpoints: [],
+    beside,
+    data_root: await wholeRoot(),
+    public_routes: (services) => [startPage(services)],
+  });
+  t.teardown(service.close);
+  const text = await (await service.call('/', { key: null })).text();
+  for (const words of [
+    'Simulated · not real weather',
+    '2026-05-01 to 2026-05-02',
+    '2 simulated',
+    '2026-05-02 00:11 UTC',
+  ])
+    t.true(text.includes(words), words);
+  for (const link of ['viewer', 'docs', 'docs/quickstart']) t.true(text.includes(`href="${link}"`), link);
+});
+
 const GUIDES_URL = 'https://hail.example.com/v1';
 const source = describeApi(ENDPOINTS, GUIDES_URL);
 const guide = (name: string) => readDocument(`api/docs/${name}.md`);
@@ -651,7 +691,7 @@ for (const path of [...GUIDES, 'guides', 'search?q=hail'])
     t.true(inside.size > 10);
     for (const link of inside) {
       const { pathname, hash } = new URL(link, `http://service/docs/${path}`);
-      if (pathname === '/viewer') continue;
+      if (['/', '/viewer'].includes(pathname)) continue;
       if (pathname === '/docs' && hash !== '') {
         t.true(operationHashes.has(hash) || hash === '#getOpenapiJson' || /Archive|File/.test(hash), link);
         continue;
