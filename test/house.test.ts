@@ -55,7 +55,7 @@ const imports = files.flatMap((file) => importsOf(file));
 function sourceFiles(side: string): string[] {
   try {
     return readdirSync(join(root, side), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+      .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))
       .map((name) => `${side}/${name}`)
       .sort();
   } catch (error) {
@@ -69,12 +69,12 @@ function importsOf(file: string): Import[] {
   const source = readFileSync(join(root, file), 'utf8');
   const found = [
     ...source.matchAll(
-      /(?:^|\n)(?:import|export)\b[^;]*?from\s+'(\.[^']+)'|import\('(\.[^']+)'\)|new URL\('(\.[^']+\.ts)'/g,
+      /(?:^|\n)(?:import|export)\b[^;]*?from\s+'(\.[^']+)'|import\('(\.[^']+)'\)|new URL\('(\.[^']+\.tsx?)'/g,
     ),
   ];
   return found
     .map((match) => relative(root, join(root, dirname(file), (match[1] ?? match[2] ?? match[3]) as string)))
-    .filter((to) => to.endsWith('.ts'))
+    .filter((to) => /\.tsx?$/.test(to))
     .map((to) => ({ from: file, to }));
 }
 

@@ -1,6 +1,10 @@
-import type { MapPlace, Span, View } from './data/day.ts';
-import { DEFAULT_LAYERS, LAYERS } from './layers/registry.ts';
-import type { LngLat } from './map/coverage.ts';
+import type { LngLat, MapPlace, Span, View } from './data/day.ts';
+
+/** Ids of the layers, in the order of their card. */
+export const LAYER_IDS = ['hail', 'storms', 'warnings', 'outlooks', 'reports', 'locations', 'areas', 'alerts'] as const;
+export type LayerId = (typeof LAYER_IDS)[number];
+/** Layers that are on while the address names none. */
+export const DEFAULT_LAYERS: readonly string[] = ['hail'];
 
 /** Content of the address's hash; null where the page chooses. */
 export interface Address {
@@ -82,7 +86,7 @@ export function writeAddress({ date, view, span, frame, reflectivity, layers, pl
 function readLayers(text: string | null): readonly string[] {
   if (text === null) return DEFAULT_LAYERS;
   const asked = new Set(text.split(','));
-  return LAYERS.map(({ id }) => id).filter((id) => asked.has(id));
+  return LAYER_IDS.filter((id) => asked.has(id));
 }
 
 /** True for a date of the calendar. */

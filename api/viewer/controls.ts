@@ -1,13 +1,12 @@
 import { readAddress } from './address.ts';
 import { forgetKey } from './data/api-key.ts';
-import type { View } from './data/day.ts';
+import type { LngLat, View } from './data/day.ts';
 import type { Display } from './display.ts';
 import type { LayersCard } from './layers/card.ts';
-import type { LngLat } from './map/coverage.ts';
 import type { HailMap } from './map/map.ts';
 import { element, listenToKeys, onClick } from './page/page.ts';
 import { setTrouble } from './page/panel.ts';
-import type { State } from './state.ts';
+import { type State, setAddress } from './state.ts';
 import type { Dates } from './time/dates.ts';
 
 const PAN_PX = 120;
@@ -111,6 +110,8 @@ export function connectControls({
 
   map.on('click', ({ lngLat }) => pick(lngLat));
   map.on('moveend', () => {
+    // Before a date is shown the map stands where the page put it.
+    if (state.shown || state.place !== null) state.place = hailMap.place();
     display.updateAddress();
     display.updateZone();
   });
@@ -119,13 +120,10 @@ export function connectControls({
   );
   addEventListener('hashchange', () => {
     const address = readAddress(location.hash);
-    const { view, reflectivity, place } = address;
+    const { place } = address;
+    setAddress({ ...address, place: place ?? state.place });
     if (place) map.jumpTo({ center: [place.lon, place.lat], zoom: place.zoom });
-    state.view = view;
-    state.reflectivity = reflectivity;
-    state.layers = address.layers;
     layers.mayRead();
-    state.pin = address.pin;
     void dates.openLink(location.hash, address);
   });
 }

@@ -59,8 +59,8 @@ export function openDisplay({
     describeDay(day);
     const hail = day.frames.flatMap(({ storms }) => storms);
     // Hail of another date may lie outside the map's current view.
-    if (!state.placed || (isOther && state.shown && hail.length > 0 && !map.shows(hail))) await fitHail(false);
-    state.placed = true;
+    if (state.place === null || (isOther && state.shown && hail.length > 0 && !map.shows(hail))) await fitHail(false);
+    state.place = map.place();
     state.shown = true;
     updateZone();
     await showView();
@@ -224,7 +224,7 @@ export function openDisplay({
 
   /** Makes the address show the current state. */
   function updateAddress(): void {
-    history.replaceState(null, '', stateAddress(state, map.place()));
+    history.replaceState(null, '', stateAddress());
     layers.sync();
     announce();
   }

@@ -33,7 +33,7 @@ import { connectSharing } from './page/share.ts';
 import { connectWatching } from './page/watch.ts';
 import { openFind } from './place/find.ts';
 import { openPin } from './place/pin.ts';
-import { openState } from './state.ts';
+import { setAddress, state } from './state.ts';
 import { openDates } from './time/dates.ts';
 
 addEventListener('error', ({ message }) => setTrouble(`This page met an error: ${message}`));
@@ -52,7 +52,7 @@ drawLegend(element('legend'));
 drawReflectivityLegend(element('reflectivity-legend'));
 
 const start = readAddress(location.hash);
-const state = openState(start);
+setAddress(start);
 const archives = openArchives();
 const service = openService(meta('hail-api'), readKey, meta('hail-access') === 'public');
 const ground = await openGround(archives);

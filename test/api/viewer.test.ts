@@ -5,11 +5,10 @@ import test from 'ava';
 import fc from 'fast-check';
 import { EtagMismatch } from 'pmtiles';
 import { favicon, viewerPages } from '../../api/routes/viewer.ts';
-import { readAddress, writeAddress } from '../../api/viewer/address.ts';
+import { DEFAULT_LAYERS, readAddress, writeAddress } from '../../api/viewer/address.ts';
 import { openPieces, PIECE_BYTES } from '../../api/viewer/data/archives.ts';
 import { refusal } from '../../api/viewer/data/service.ts';
 import { circle } from '../../api/viewer/layers/layer.ts';
-import { DEFAULT_LAYERS } from '../../api/viewer/layers/registry.ts';
 import { CONE_ERROR } from '../../api/viewer/layers/storms.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from '../../api/viewer/map/coverage.ts';
 import { findingInWords, pickAmong } from '../../api/viewer/map/pick.ts';
@@ -105,7 +104,9 @@ test('every address in the page and every import of its modules is served, for g
 
 test('the page names no address elsewhere, and no module of its own does', async (t) => {
   const folder = new URL('../../api/viewer/', import.meta.url);
-  const modules = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(ts|css)$/.test(name));
+  const modules = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.(tsx?|css)$/.test(name),
+  );
   for (const content of [await page(), ...modules.map((name) => readFileSync(new URL(name, folder), 'utf8'))])
     t.false(/https?:\/\//.test(content.replaceAll('http://www.w3.org/2000/svg', '')));
 });

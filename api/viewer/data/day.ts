@@ -13,6 +13,11 @@ export interface MapPlace {
   readonly lon: number;
 }
 
+export interface LngLat {
+  readonly lng: number;
+  readonly lat: number;
+}
+
 /** One scan of a date, as GET /v1/tiles/scan lists it. */
 export type Frame = Pick<
   TileFrame,

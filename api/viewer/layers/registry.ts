@@ -10,6 +10,3 @@ import { warnings } from './warnings.ts';
 
 /** Layers of the card, in its order. A new layer is a file that exports one, and a line here. */
 export const LAYERS: readonly MapLayer[] = [hail, storms, warnings, outlooks, reports, locations, areas, alerts];
-
-/** Layers that are on while the address names none. */
-export const DEFAULT_LAYERS: readonly string[] = ['hail'];

@@ -1,4 +1,4 @@
-import type { LngLat } from './coverage.ts';
+import type { LngLat } from '../data/day.ts';
 
 const SIGNS: Readonly<Record<string, number>> = { n: 1, e: 1, s: -1, w: -1 };
 /** A number, or the letter of a direction; the mark after a number tells degrees, minutes and seconds apart. */

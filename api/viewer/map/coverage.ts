@@ -1,4 +1,5 @@
 import type { MultiPolygon, Position } from 'geojson';
+import type { LngLat } from '../data/day.ts';
 
 /** Blocks of the grid without radar coverage, from the metadata of a scan's archive. */
 export interface UncoveredBlocks {
@@ -16,11 +17,6 @@ export interface ArchiveNote {
   /** West, south, east, north. */
   readonly hail_bounds?: readonly [number, number, number, number] | null;
   readonly uncovered?: UncoveredBlocks;
-}
-
-export interface LngLat {
-  readonly lng: number;
-  readonly lat: number;
 }
 
 /** West, south, east, north of the area that the map can show. */

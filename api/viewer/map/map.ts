@@ -8,10 +8,10 @@ import {
   type VectorTileSource,
 } from 'maplibre-gl';
 import type { Archives } from '../data/archives.ts';
-import type { DayBefore, MapPlace, View } from '../data/day.ts';
+import type { DayBefore, LngLat, MapPlace, View } from '../data/day.ts';
 import { BASEMAP } from '../page/palette.ts';
 import { baseStyle, EMPTY, type Ground, PICK, UNCOVERED } from './base-style.ts';
-import { isCovered, type LngLat, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
+import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import {
   BEFORE,
   layersOf,

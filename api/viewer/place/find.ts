@@ -1,4 +1,4 @@
-import type { LngLat } from '../map/coverage.ts';
+import type { LngLat } from '../data/day.ts';
 import { element, loadJson, onClick, textElement } from '../page/page.ts';
 import { placeInWords } from '../page/words.ts';
 import { type Finder, type Found, isZip, openFinder, type Places, type Zips } from './places.ts';

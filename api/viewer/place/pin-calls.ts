@@ -1,7 +1,7 @@
 import type { HistoryEvent } from '../../../schemas/resources/history-event.ts';
 import type { ReportJob } from '../../../schemas/resources/report-job.ts';
+import type { LngLat } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
-import type { LngLat } from '../map/coverage.ts';
 import { addDays, KM_PER_MILE } from '../page/words.ts';
 
 /** Prices of the calls of a pin, credits. History is priced by the days that it looks back. */

@@ -1,6 +1,5 @@
 import { distanceKm } from '../../../schemas/geo/distance.ts';
-import type { Frame } from '../data/day.ts';
-import type { LngLat } from '../map/coverage.ts';
+import type { Frame, LngLat } from '../data/day.ts';
 import { stepOf } from '../page/palette.ts';
 import { clockInWords, counted, dateInWords, KM_PER_MILE, sizeInWords, timeInWords } from '../page/words.ts';
 import {

@@ -1,7 +1,7 @@
 import { Marker } from 'maplibre-gl';
+import type { LngLat } from '../data/day.ts';
 import { type Service, ServiceError } from '../data/service.ts';
 import type { Display } from '../display.ts';
-import type { LngLat } from '../map/coverage.ts';
 import type { HailMap } from '../map/map.ts';
 import { findingInWords } from '../map/pick.ts';
 import { button, element, onClick, setPriced, textElement } from '../page/page.ts';

@@ -1,7 +1,6 @@
 import { Popup } from 'maplibre-gl';
-import type { View } from '../data/day.ts';
+import type { LngLat, View } from '../data/day.ts';
 import type { Facts } from '../layers/layer.ts';
-import type { LngLat } from '../map/coverage.ts';
 import type { HailMap } from '../map/map.ts';
 import { type FindingWords, findingInWords } from '../map/pick.ts';
 import { button, textElement } from '../page/page.ts';
