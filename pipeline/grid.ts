@@ -1,3 +1,4 @@
+import type { HeightCells } from '../schemas/geo/heights.ts';
 import type { Window } from '../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../schemas/tables/radar.ts';
 
@@ -166,15 +167,9 @@ export function tenthsAt(field: HailField, row: number, col: number): number {
 }
 
 /** Heights above sea level on a regular grid of latitudes and longitudes, read a few rows at a time; row 0 is the northernmost. */
-export interface HeightGrid {
+export interface HeightGrid extends HeightCells {
   readonly rows: number;
   readonly cols: number;
-  /** Centre of the north-western cell. */
-  readonly north_lat: number;
-  readonly west_lon: number;
-  /** Between the centres of neighbouring cells. */
-  readonly lat_step_deg: number;
-  readonly lon_step_deg: number;
   /** `count` rows from row `first` on, west to east, m; NaN where the height is not known. */
   readonly readRows: (first: number, count: number) => Promise<Float32Array[]>;
 }

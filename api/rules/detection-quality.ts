@@ -4,6 +4,7 @@ import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
+import { groundM } from '../../schemas/reference/terrain.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import type { DetectionQualityBlock } from '../../schemas/resources/detection-quality.ts';
 import type { TerrainModel } from '../published/terrain.ts';
@@ -19,6 +20,7 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
   const { covered, ...block } = detectionQuality(position, {
     sites: WSR88D,
     freezing_level_km,
+    ground_m: groundM(position),
     blockage: terrain?.blocked,
   });
   const { components, nearest_radar } = block;

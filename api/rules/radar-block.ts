@@ -1,7 +1,6 @@
-import { nearestSite } from '../../schemas/geo/beam.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
-import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { groundM } from '../../schemas/reference/terrain.ts';
 import type { RadarBlock } from '../../schemas/resources/radar-block.ts';
 import { mesh75OfShi, mesh95OfShi, poshOfShi, shiOfMesh } from '../../schemas/size.ts';
 import { companionFields } from '../../schemas/tables/radar.ts';
@@ -31,7 +30,7 @@ export function radarBlock(mesh_mm: number, products: Products, position: Positi
     mesh75_mm: rounded(mesh75OfShi(shi), 1),
     mesh95_mm: rounded(mesh95OfShi(shi), 1),
     shi: rounded(shi, 1),
-    posh_pct: rounded(posh_pct ?? poshOfShi(shi, Math.max(0, freezing_km - groundKm(position))), 1),
+    posh_pct: rounded(posh_pct ?? poshOfShi(shi, Math.max(0, freezing_km - groundM(position) / 1000)), 1),
     vil_kg_m2: rounded(vil_kg_m2, 1),
     vil_density_g_m3: rounded(vil_density, 2),
     max_reflectivity_dbz: rounded(max_reflectivity_dbz, 1),
@@ -41,9 +40,4 @@ export function radarBlock(mesh_mm: number, products: Products, position: Positi
     h50_above_0c_km: rounded(echo_top_50_km === null ? null : echo_top_50_km - freezing_km, 2),
     azshear_0_2km_per_s: rounded(products.azshear_0_2km_per_s, 4),
   };
-}
-
-/** Height of the ground of the nearest radar above sea level, km. */
-function groundKm(position: Position): number {
-  return (nearestSite(position, WSR88D)?.ground_m ?? 0) / 1000;
 }

@@ -2,6 +2,7 @@ import { detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
+import { groundM } from '../../schemas/reference/terrain.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 
 /** Quality varies slowly: it is computed at the centre of blocks of this many pixels of 0.01 degrees, 0.1 degrees wide. */
@@ -15,11 +16,10 @@ interface PlaceQuality {
   readonly hdqi: number;
   /** Height of the 0 C level above sea level on a hail day of the month, km. */
   readonly freezing_level_km: number;
-  /** Height of the same level above the ground of the nearest radar, km; never below 0. */
+  /** Height of the same level above the ground, km; never below 0. */
   readonly freezing_above_ground_km: number;
 }
 
-const groundOf = new Map(WSR88D.map(({ id, ground_m }) => [id, ground_m]));
 /** Blocks by terrain, then by place and month. */
 const caches = new WeakMap<object, Map<number, PlaceQuality>>();
 const NO_TERRAIN = {};
@@ -45,12 +45,13 @@ export function placeQuality(row: number, col: number, time_ms: number, terrain:
     lon: colLon(blockCol * BLOCK_PX + middle),
   };
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
-  const { hdqi, nearest_radar } = detectionQuality(position, {
+  const ground_m = groundM(position);
+  const { hdqi } = detectionQuality(position, {
     sites: WSR88D,
     freezing_level_km,
+    ground_m,
     blockage: terrain?.blocked,
   });
-  const ground_m = (nearest_radar && groundOf.get(nearest_radar.id)) ?? 0;
   const quality = {
     hdqi,
     freezing_level_km,

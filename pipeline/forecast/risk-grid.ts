@@ -14,6 +14,7 @@ import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
+import { groundM } from '../../schemas/reference/terrain.ts';
 import { RISK_RADIUS_KM } from '../../schemas/risk.ts';
 
 /** One geohash4 cell, with its row and column from the south-western corner of the grid. */
@@ -108,7 +109,8 @@ export function availableCells(
   return Float64Array.from(places, (place) => {
     if (blockage === null && sites.some((site) => isSure(roughDistanceKm(site, place)))) return 1;
     const freezing_level_km = hailDayFreezingLevelKm(place.lat, MONTH);
-    const { hdqi } = detectionQuality(place, { sites, freezing_level_km, blockage: blockage?.blocked });
+    const ground_m = groundM(place);
+    const { hdqi } = detectionQuality(place, { sites, freezing_level_km, ground_m, blockage: blockage?.blocked });
     return hdqi >= AVAILABLE_MIN ? 1 : 0;
   });
 }

@@ -2,6 +2,7 @@ import { boxAround } from '../../schemas/geo/around.ts';
 import { type Antenna, beamAt, partialBlockage, REACH_KM, TILTS_DEG } from '../../schemas/geo/beam.ts';
 import { KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { destination } from '../../schemas/geo/distance.ts';
+import { heightAt } from '../../schemas/geo/heights.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { BlockageStep } from '../../schemas/tables/derived.ts';
 import type { HeightGrid } from '../grid.ts';
@@ -157,34 +158,10 @@ export function heightWindow(grid: HeightGrid): (box: Bbox) => Promise<HeightAt>
       while (end <= last && rows[end] === undefined) end++;
       for (const [index, heights] of (await grid.readRows(row, end - row)).entries()) rows[row + index] = heights;
     }
-    return (lat, lon) => interpolated(grid, rows, lat, lon);
+    return (lat, lon) => heightAt(grid, rows, lat, lon);
   };
 }
 
 function clamped(row: number, rows: number): number {
   return Math.min(rows - 1, Math.max(0, Math.floor(row)));
-}
-
-function interpolated(
-  { north_lat, west_lon, lat_step_deg, lon_step_deg, cols }: HeightGrid,
-  rows: readonly (Float32Array | undefined)[],
-  lat: number,
-  lon: number,
-): number {
-  const y = (north_lat - lat) / lat_step_deg;
-  // Some models count longitudes from 0 to 360. A place up to one cell west of the first centre has column -1.
-  const x = positiveDegrees(lon - west_lon + lon_step_deg) / lon_step_deg - 1;
-  const [row, col] = [Math.floor(y), Math.floor(x)];
-  const upper = rows[row];
-  const lower = rows[row + 1];
-  if (upper === undefined || lower === undefined || col < 0 || col + 1 >= cols) return Number.NaN;
-  const [down, right] = [y - row, x - col];
-  const north_m = upper[col] * (1 - right) + upper[col + 1] * right;
-  const south_m = lower[col] * (1 - right) + lower[col + 1] * right;
-  return north_m * (1 - down) + south_m * down;
-}
-
-/** Difference of longitudes within 0 to 360 degrees. */
-function positiveDegrees(degrees: number): number {
-  return degrees - 360 * Math.floor(degrees / 360);
 }

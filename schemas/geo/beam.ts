@@ -50,11 +50,10 @@ const RESOLUTIONS = [
 ] as const;
 export type Resolution = (typeof RESOLUTIONS)[number]['text'];
 
-/** A radar: position on WGS84, heights above sea level. */
+/** A radar: position on WGS84, height of the antenna above sea level. */
 export interface Antenna extends Position {
   readonly id: string;
   readonly antenna_m: number;
-  readonly ground_m: number;
 }
 
 /** How well weather radar can see hail at a place: a prior from physics and geometry, not a measured hit rate. */
@@ -72,7 +71,7 @@ export interface DetectionQuality {
   };
   /** Nearest site at any distance; null without any site. */
   readonly nearest_radar: { readonly id: string; readonly distance_km: number } | null;
-  /** Centre of the lowest usable beam above the ground of its radar; null without a radar within 230 km. */
+  /** Centre of the lowest usable beam above the ground; null without a radar within 230 km. */
   readonly beam_height_m: number | null;
   /** Above sea level. */
   readonly freezing_level_m: number;
@@ -85,6 +84,8 @@ export interface QualityInput {
   readonly sites: readonly Antenna[];
   /** Height of the 0 C level above sea level, km. */
   readonly freezing_level_km: number;
+  /** Height of the ground at the place above sea level. */
+  readonly ground_m: number;
   /** Absent: no beam is blocked. */
   readonly blockage?: BlockedShare | undefined;
 }
@@ -129,6 +130,8 @@ export function partialBlockage(terrain_m: number, radius_m: number): number {
 
 interface View {
   readonly site: Antenna;
+  /** Height of the antenna above the ground of the place, negative below it. */
+  readonly antenna_above_km: number;
   readonly distance_km: number;
   readonly azimuth_deg: number;
 }
@@ -136,14 +139,13 @@ interface View {
 /**
  * Detection quality at a place.
  *
- * The three nearest radars within 230 km are sampled with the tilts of VCP 12/212 in the layer where hail grows;
- * heights are above sea level, the ground at the place is taken to be that of the radar. Radars whose lowest beam terrain
- * blocks are left out where the others see more without them.
+ * The three nearest radars within 230 km are sampled with the tilts of VCP 12/212 in the layer where hail grows. Radars whose
+ * lowest beam terrain blocks are left out where the others see more without them.
  */
 export function detectionQuality(position: Position, input: QualityInput): DetectionQuality {
   const { freezing_level_km } = input;
   const freezing_level_m = Math.round(freezing_level_km * 1000);
-  const { nearest, views } = lookAround(position, input.sites);
+  const { nearest, views } = lookAround(position, input);
   const nearest_radar = nearest && { id: nearest.site.id, distance_km: nearest.distance_km };
   if (views.length === 0)
     return {
@@ -170,7 +172,8 @@ export function detectionQuality(position: Position, input: QualityInput): Detec
     resolution: RESOLUTIONS.find(({ below_km }) => width_km < below_km)?.text ?? 'coarse (>2 km)',
     components,
     nearest_radar,
-    beam_height_m: heights_km.length > 0 ? Math.round(1000 * Math.min(...heights_km)) : null,
+    // A beam that reaches the place is above the ground, although a coarse ground may be higher.
+    beam_height_m: heights_km.length > 0 ? Math.round(1000 * Math.max(0, Math.min(...heights_km))) : null,
     freezing_level_m,
   };
 }
@@ -200,7 +203,7 @@ function sightOf(used: readonly View[], beam_blockage: number, freezing_level_km
   const sample_coverage = sampleCoverage(used, freezing_level_km);
   const dual_pol_availability = Math.max(...used.map(({ distance_km }) => dualPol(distance_km)));
   const lowest_km = Math.min(
-    ...used.map((view) => aboveGround(view, beamAt(view.distance_km, LOWEST_TILT_DEG).bottom_km)),
+    ...used.map((view) => view.antenna_above_km + beamAt(view.distance_km, LOWEST_TILT_DEG).bottom_km),
   );
   const index =
     (0.65 * sample_coverage * meltingSeen(lowest_km) +
@@ -210,18 +213,18 @@ function sightOf(used: readonly View[], beam_blockage: number, freezing_level_km
   return { index, used, components: { sample_coverage, beam_blockage, dual_pol_availability } };
 }
 
-/** The nearest site at any distance, equal distances in the order of the list; null without any site. */
-export function nearestSite(position: Position, sites: readonly Antenna[]): Antenna | null {
-  return lookAround(position, sites).nearest?.site ?? null;
-}
-
 /** The nearest site, and the nearest few within reach, nearest first; equal distances in the order of the list. */
-function lookAround(position: Position, sites: readonly Antenna[]): { nearest: View | null; views: View[] } {
+function lookAround(position: Position, { sites, ground_m }: QualityInput): { nearest: View | null; views: View[] } {
   const rough = sites.map((site) => ({ site, rough_km: roughDistanceKm(site, position) }));
   const closest_km = Math.min(...rough.map(({ rough_km }) => rough_km));
   const near = rough
     .filter(({ rough_km }) => rough_km <= 1.01 * Math.max(closest_km, REACH_KM))
-    .map(({ site }) => ({ site, distance_km: distanceKm(site, position), azimuth_deg: azimuthDeg(site, position) }))
+    .map(({ site }) => ({
+      site,
+      antenna_above_km: (site.antenna_m - ground_m) / 1000,
+      distance_km: distanceKm(site, position),
+      azimuth_deg: azimuthDeg(site, position),
+    }))
     .sort((a, b) => a.distance_km - b.distance_km);
   return {
     nearest: near[0] ?? null,
@@ -280,12 +283,8 @@ function meltingSeen(bottom_km: number): number {
   return 1 - share * (1 - UNSEEN_FACTOR);
 }
 
-function aboveGround(view: View, aboveAntenna_km: number): number {
-  return aboveAntenna_km + (view.site.antenna_m - view.site.ground_m) / 1000;
-}
-
 /** Height above the ground of the centre of the lowest usable beam; none when terrain blocks all. */
 function lowestUsable(view: View, blocked: (view: View, tilt_deg: number) => number): number[] {
   const tilt_deg = TILTS_DEG.find((tilt) => blocked(view, tilt) <= BLOCKED_MAX);
-  return tilt_deg === undefined ? [] : [aboveGround(view, beamAt(view.distance_km, tilt_deg).centre_km)];
+  return tilt_deg === undefined ? [] : [view.antenna_above_km + beamAt(view.distance_km, tilt_deg).centre_km];
 }

@@ -8,6 +8,7 @@ import { getHailRisk } from '../../api/routes/hail-risk.ts';
 import { type BlockedShare, beamAt, detectionQuality } from '../../schemas/geo/beam.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
+import { groundM } from '../../schemas/reference/terrain.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { Coverage } from '../../schemas/resources/coverage.ts';
 import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
@@ -336,6 +337,21 @@ async function withTerrain(t: ExecutionContext, rays: typeof WEST_04): Promise<R
   return running;
 }
 
+/** Heights above the ground that an independent computation gives with the elevations of the towns, m. */
+const TOWNS = [
+  ['Cedar City', 37.6775, -113.0619, 1700, 230],
+  ['Grand Junction', 39.0639, -108.5506, 1990, 360],
+  ['Missoula', 46.8721, -113.994, 1640, 360],
+  ['Las Vegas', 36.1716, -115.1391, 1570, 230],
+  ['Oklahoma City', 35.4676, -97.5164, 295, 56],
+] as const;
+
+for (const [town, lat, lon, height_m, within_m] of TOWNS)
+  test(`GET /v1/coverage has the lowest beam over ${town} ${height_m} m above the town, within ${within_m} m`, async (t) => {
+    const { beam_height_m } = (await askCoverage(lat, lon)).detection_quality;
+    t.true(Math.abs((beam_height_m ?? 0) - height_m) <= within_m, `${beam_height_m}`);
+  });
+
 test('GET /v1/coverage behind a mountain has a lower index and the share that terrain leaves free', async (t) => {
   const hills = await withTerrain(t, WEST_04);
   const [free, blocked] = [await askCoverage(BEHIND.lat, BEHIND.lon), await askCoverage(BEHIND.lat, BEHIND.lon, hills)];
@@ -345,7 +361,7 @@ test('GET /v1/coverage behind a mountain has a lower index and the share that te
   const blockage: BlockedShare = (id, _, distance_km, tilt) =>
     id === 'KTLX' && tilt === 0.5 && distance_km > 20 ? 0.4 : 0;
   const freezing_level_km = hailDayFreezingLevelKm(BEHIND.lat, 5);
-  const expected = detectionQuality(BEHIND, { sites: WSR88D, freezing_level_km, blockage });
+  const expected = detectionQuality(BEHIND, { sites: WSR88D, freezing_level_km, ground_m: groundM(BEHIND), blockage });
   t.is(blocked.detection_quality.hdqi, expected.hdqi);
   for (const { lat, lon } of [BEFORE, ASIDE])
     t.deepEqual(
@@ -358,9 +374,9 @@ test('GET /v1/coverage gives the height of the lowest beam that terrain leaves u
   const hills = await withTerrain(t, WEST_ALL);
   const height = async (of = service) =>
     (await askCoverage(BEHIND.lat, BEHIND.lon, of)).detection_quality.beam_height_m;
-  const tower_m = 389.5 - 370;
-  t.is(await height(), Math.round(1000 * beamAt(40, 0.5).centre_km + tower_m));
-  t.is(await height(hills), Math.round(1000 * beamAt(40, 1.3).centre_km + tower_m));
+  const antenna_above_m = 389.5 - groundM(BEHIND);
+  t.is(await height(), Math.round(1000 * beamAt(40, 0.5).centre_km + antenna_above_m));
+  t.is(await height(hills), Math.round(1000 * beamAt(40, 1.3).centre_km + antenna_above_m));
 });
 
 test('GET /v1/coverage names the terrain model, and how many radars lie outside it', async (t) => {

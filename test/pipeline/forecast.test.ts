@@ -66,6 +66,7 @@ import { rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
+import { groundM } from '../../schemas/reference/terrain.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { riskTier } from '../../schemas/risk.ts';
 import { ClimatologyCell } from '../../schemas/tables/derived.ts';
@@ -408,12 +409,12 @@ test('places that are taken for granted see as well as the quality says', (t) =>
   const found = availableCells(places, WSR88D, null);
   for (const [index, place] of places.entries()) {
     const freezing_level_km = hailDayFreezingLevelKm(place.lat, 5);
-    const { hdqi } = detectionQuality(place, { sites: WSR88D, freezing_level_km });
+    const { hdqi } = detectionQuality(place, { sites: WSR88D, freezing_level_km, ground_m: groundM(place) });
     t.is(found[index], hdqi >= 0.3 ? 1 : 0, `${place.geohash4} ${hdqi}`);
   }
 });
 
-const SITE = { id: 'KAAA', lat: 40, lon: -100, antenna_m: 500, ground_m: 470 };
+const SITE = { id: 'KAAA', lat: 40, lon: -100, antenna_m: 500 };
 
 test('a radar makes places available to about 210 km, and those behind a mountain not', (t) => {
   const at = (km: number) => destination(SITE, 90, km);

@@ -10,7 +10,6 @@ import {
   beamAt,
   beamHeightKm,
   detectionQuality,
-  nearestSite,
   partialBlockage,
   type QualityInput,
 } from '../../schemas/geo/beam.ts';
@@ -44,10 +43,10 @@ import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 const HERE = { lat: 40, lon: -95 };
 const radar = (id: string, distance_km: number, bearing_deg = 90): Antenna => {
   const place = destination(HERE, bearing_deg, distance_km);
-  return { id, ...place, antenna_m: 0, ground_m: 0 };
+  return { id, ...place, antenna_m: 0 };
 };
 const quality = (sites: readonly Antenna[], input: Partial<QualityInput> = {}) =>
-  detectionQuality(HERE, { sites, freezing_level_km: 4, ...input });
+  detectionQuality(HERE, { sites, freezing_level_km: 4, ground_m: 0, ...input });
 const ascending = (values: readonly number[]) => values.toSorted((a, b) => a - b);
 const round2 = (value: number) => Math.round(value * 100) / 100;
 
@@ -151,13 +150,6 @@ test('adding a blocked radar never lowers the index', (t) => {
   }
 });
 
-test('the nearest site is the same with and without its quality', (t) => {
-  const sites = [radar('B', 400), radar('A', 231), radar('C', 20)];
-  t.is(nearestSite(HERE, sites)?.id, 'C');
-  t.is(nearestSite(HERE, sites)?.id, quality(sites).nearest_radar?.id);
-  t.is(nearestSite(HERE, []), null);
-});
-
 test('a lowest beam blocked by more than half is not used: the next one counts', (t) => {
   const blockage = (_id: string, _azimuth: number, _distance: number, tilt_deg: number) => (tilt_deg < 0.6 ? 0.51 : 0);
   const sites = [radar('A', 100)];
@@ -222,9 +214,20 @@ test('an index below .10 is not coverage', (t) => {
   t.false(nearlyBlocked.covered);
 });
 
-test('heights of the beam are above the ground of the radar', (t) => {
-  const site = { ...radar('A', 100), antenna_m: 530, ground_m: 500 };
-  t.is(quality([site]).beam_height_m, 1462 + 30);
+test('heights of the beam are above the ground of the place, never below it', (t) => {
+  const sites = [{ ...radar('A', 100), antenna_m: 530 }];
+  const heightOver = (ground_m: number) => quality(sites, { ground_m }).beam_height_m;
+  t.deepEqual([0, 500, 2000].map(heightOver), [1462 + 530, 1462 + 30, 0]);
+});
+
+test('the higher the lowest beam over a valley, the lower the index, down to .6 of what is sampled', (t) => {
+  const sites = [{ ...radar('A', 40), antenna_m: 3000 }];
+  // The bottom of the beam is 120 m above its antenna there: 1.1, 2.6 and 4.1 km above the ground, where .65, .53 and .39 count.
+  const [near, between, far] = [2000, 500, -1000].map((ground_m) => quality(sites, { ground_m }));
+  const { sample_coverage } = near.components;
+  t.is(near.hdqi, round2(0.85 * sample_coverage + 0.15));
+  t.true(Math.abs(between.hdqi - ((0.53 + 0.2) * sample_coverage + 0.15)) < 0.011);
+  t.is(far.hdqi, round2(0.59 * sample_coverage + 0.15));
 });
 
 /** Radar, tilt, azimuth, distance, share: in the order of the table. */

@@ -46,6 +46,7 @@ import {
   hailIntensityLabels,
   SPC_CATEGORIES,
 } from '../../schemas/reference/spc-categories.ts';
+import { groundM } from '../../schemas/reference/terrain.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { ForecastHour, ForecastPeak, HailForecast, modelName, modelSource } from '../../schemas/resources/forecast.ts';
 import { leadNote } from '../../schemas/resources/nowcast.ts';
@@ -353,8 +354,32 @@ test('radars are sorted by id, each once', (t) => {
   t.deepEqual(ids, [...new Set(ids)].sort());
 });
 
-test('every antenna stands at most 60 m above its ground', (t) => {
-  for (const { id, antenna_m, ground_m } of WSR88D) t.true(antenna_m >= ground_m && antenna_m <= ground_m + 60, id);
+/** Field elevations of airports, m (Federal Aviation Administration). */
+const FIELDS = [
+  ['Denver', 39.862, -104.673, 1656, 230],
+  ['Grand Junction', 39.122, -108.527, 1481, 360],
+  ['Las Vegas', 36.084, -115.154, 665, 230],
+  ['Oklahoma City', 35.393, -97.601, 395, 56],
+  ['Miami', 25.796, -80.29, 3, 56],
+  ['Minneapolis', 44.882, -93.222, 256, 56],
+] as const;
+
+for (const [airport, lat, lon, field_m, within_m] of FIELDS)
+  test(`the coarse ground at the airport of ${airport} is ${field_m} m within ${within_m} m`, (t) => {
+    const ground_m = groundM({ lat, lon });
+    t.true(Math.abs(ground_m - field_m) <= within_m, `${ground_m}`);
+  });
+
+test('the coarse ground is that of its cells, and sea level at sea and outside of the lattice', (t) => {
+  // ETOPO at 20 arc-minutes has 354.75 m at this centre, and all neighbours are less than 100 m lower.
+  t.is(Math.round(groundM({ lat: 35.5, lon: -97.5 })), 355);
+  for (const [lat, lon] of [
+    [30, -125],
+    [21.31, -157.86],
+    [64.84, -147.72],
+    [19.8, -100],
+  ] as const)
+    t.is(groundM({ lat, lon }), 0);
 });
 
 sharedTest('positions and antennas are those of the public site list', (t) => {

@@ -11,14 +11,13 @@ import { NO_PRODUCTS, radarBlock } from '../../../api/rules/radar-block.ts';
 import { radarCoverageOf, radarGapsOf, type Span } from '../../../api/rules/radar-coverage.ts';
 import { drawTiers, type MaximumPixels } from '../../../api/rules/swath-tiers.ts';
 import { drawTiers as publishedTiers } from '../../../pipeline/swath/tiers.ts';
-import { nearestSite } from '../../../schemas/geo/beam.ts';
 import { distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
 import { geodesicAreaKm2, pixelHull } from '../../../schemas/geo/hull.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { groundM } from '../../../schemas/reference/terrain.ts';
 import { type DateSeenInPart, GAPS_LISTED_MAX } from '../../../schemas/resources/radar-gaps.ts';
 import { poshOfShi, SIZE_BANDS } from '../../../schemas/size.ts';
 import type { Warning } from '../../../schemas/tables/feeds.ts';
@@ -651,9 +650,9 @@ test('missing products are null, none is invented', (t) => {
 
 test('POSH is that of the product; without it the index and the freezing level above the ground decide', (t) => {
   t.is(radarBlock(30, { ...NO_PRODUCTS, posh_pct: 60 }, OKLAHOMA, MAY_MS).posh_pct, 60);
-  const ground_km = FREEZING_KM - (nearestSite(OKLAHOMA, WSR88D)?.ground_m ?? 0) / 1000;
+  const above_ground_km = FREEZING_KM - groundM(OKLAHOMA) / 1000;
   const shi = (30 / 2.54) ** 2;
-  t.is(radarBlock(30, NO_PRODUCTS, OKLAHOMA, MAY_MS).posh_pct, Math.round(10 * poshOfShi(shi, ground_km)) / 10);
+  t.is(radarBlock(30, NO_PRODUCTS, OKLAHOMA, MAY_MS).posh_pct, Math.round(10 * poshOfShi(shi, above_ground_km)) / 10);
 });
 
 test('VIL density is VIL over the 18 dBZ echo top, and the 50 dBZ echo stands above the freezing level', (t) => {

@@ -183,7 +183,7 @@ for (const rows of [1e-300, 5e-324, 0.5, 2.5, -1])
 
 type HeightAt = Parameters<typeof radarBlockage>[1];
 
-const SITE: Antenna = { id: 'KAAA', lat: 40, lon: -95, antenna_m: 300, ground_m: 270 };
+const SITE: Antenna = { id: 'KAAA', lat: 40, lon: -95, antenna_m: 300 };
 const CELL_KM = 0.25;
 const SEA: HeightAt = () => 0;
 
