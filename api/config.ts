@@ -49,6 +49,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   });
 }
 
+/** Address of a service without the path of its interface: the public one, else of this machine. */
+export function rootAddress({ base_url, host }: Pick<Config, 'base_url' | 'host'>, port: number): string {
+  if (base_url !== null) return base_url.replace(/\/v1$/, '');
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** An address as it is, a path absolute. */
 function basemapOf(text: string): string {
   return text.includes('://') ? text : resolve(text);

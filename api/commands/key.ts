@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
+import { renderUnicodeCompact } from 'uqr';
 import type { KeyKind } from '../accounts/keyring.ts';
 import {
   createKey,
+  createLink,
   findKey,
   isScope,
   keyInfo,
@@ -11,7 +13,7 @@ import {
   rotateKey,
   setKeyCap,
 } from '../accounts/keys.ts';
-import type { Config } from '../config.ts';
+import { type Config, rootAddress } from '../config.ts';
 import { VARIANT_NAMES, type VariantName } from '../records/schema.ts';
 import {
   argument,
@@ -59,6 +61,27 @@ export function keyCommand(config: () => Config): Command {
         const key = { ...newKey(options, now_ms), business_id: business.id };
         const made = await records.transaction((rows) => createKey(rows, key, now_ms));
         return { json: { ...(await shownKey(desk, made.id)), key: made.text }, lines: [made.text] };
+      },
+    }),
+    onBusiness(config, {
+      usage: 'link <business>',
+      about:
+        'print a link, and its QR code, that puts a new live key into the map of one browser: once, within 15 minutes',
+      options: (command) =>
+        command
+          .option('--name <name>', 'what people call the key', label, 'phone')
+          .option('--scopes <list>', "those of the key; '*' when left out", collectWords),
+      run: async (
+        { records, settings, business, now_ms },
+        options: { readonly name: string; readonly scopes?: readonly string[] },
+      ) => {
+        const key = { business_id: business.id, name: options.name, scopes: knownScopes(options.scopes) };
+        const { text, expires_at } = await records.transaction((rows) => createLink(rows, key, now_ms));
+        const link = `${rootAddress(settings, settings.port)}/link#${text}`;
+        const here =
+          settings.base_url === null ? ['HAIL_BASE_URL is not set: other devices do not reach this address.'] : [];
+        const lines = [renderUnicodeCompact(link, { border: 2 }), link, `It works once, until ${expires_at}.`, ...here];
+        return { json: { link, expires_at }, lines };
       },
     }),
     onRecords(config, {
@@ -131,18 +154,23 @@ function newKey(
   },
   now_ms: number,
 ) {
-  const { live, test, name, scopes = ['*'], expires, variant } = options;
+  const { live, test, name, expires, variant } = options;
   if (live === test) throw new CommandError('usage', 'key: found both or neither of --live and --test, expected one');
-  const wrong = scopes.find((scope) => !isScope(scope));
-  if (wrong !== undefined)
-    throw new CommandError(
-      'usage',
-      `key: scope is '${wrong}', expected '*', or one such as 'hail:read' or 'portfolio:*'`,
-    );
+  const scopes = knownScopes(options.scopes);
   if (expires !== undefined && Date.parse(expires) <= now_ms)
     throw new CommandError('usage', `key: --expires is ${expires}, expected a time to come`);
   const kind: KeyKind = live ? 'live' : 'test';
   return { kind, variant, name, scopes, expires_at: expires ?? null };
+}
+
+/** Every scope when left out. Throws CommandError for one that opens nothing. */
+function knownScopes(scopes: readonly string[] = ['*']): readonly string[] {
+  const wrong = scopes.find((scope) => !isScope(scope));
+  if (wrong === undefined) return scopes;
+  throw new CommandError(
+    'usage',
+    `key: scope is '${wrong}', expected '*', or one such as 'hail:read' or 'portfolio:*'`,
+  );
 }
 
 const grace = argument('at most 365d', (text) => (duration(text) > LONGEST_GRACE_MS ? null : duration(text)));

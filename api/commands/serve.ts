@@ -7,7 +7,7 @@ import pino, { type Logger } from 'pino';
 import { escapeInvisible } from '../../schemas/errors.ts';
 import { metricsPage } from '../../schemas/metrics.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/keys.ts';
-import type { Config } from '../config.ts';
+import { type Config, rootAddress } from '../config.ts';
 import { docsRoutes, referencePage } from '../docs/pages.ts';
 import { startPage } from '../docs/start-page.ts';
 import { createMetrics } from '../http/metrics.ts';
@@ -18,6 +18,7 @@ import { takeServiceLock } from '../records/sqlite.ts';
 import { archives, files, openApiDocument } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
+import { exchangeLink } from '../routes/link.ts';
 import { favicon, type ViewerOptions, viewerPages } from '../routes/viewer.ts';
 import { telemetryOf } from '../server/answer.ts';
 import { createApp } from '../server/app.ts';
@@ -81,7 +82,7 @@ export async function startServing(
   // A port that the system picks must be known before the base URL is built.
   if (config.port === 0) await listen(server, 0, config.host, 'HAIL_PORT');
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
-  const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
+  const base_url = `${rootAddress(config, port)}/v1`;
   const metrics = config.metrics_port === null ? null : createMetrics();
   const { services, close } = await openServices({ ...config, base_url, ...(metrics && { meter: metrics }) }, log);
   opening.defer(close);
@@ -90,7 +91,7 @@ export async function startServing(
   opening.defer(async () => void (await Promise.all(stops.map((stop) => stop(drain_ms)))));
   const trusted = config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies);
   const app = createApp({
-    endpoints: ENDPOINTS,
+    endpoints: [...ENDPOINTS, exchangeLink],
     variants: [EARLIER],
     publicRoutes: publicRoutesOf(services, { access: config.viewer, streets, tiles_url: config.tiles_url }),
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
@@ -162,12 +163,6 @@ Try:
   curl -H "Authorization: Bearer ${key}" '${base_url}/usage'
 
 `;
-}
-
-/** Address that a client on this machine reaches the host by. */
-function hostOf(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** Why a server cannot listen, by the code of the error; any other error is thrown as it is. */

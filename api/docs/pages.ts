@@ -35,9 +35,18 @@ const REFERENCE_POLICY = `${BASE_POLICY}; style-src 'self' 'unsafe-inline'; img-
 const FILES = {
   'docs.css': new URL('./docs.css', import.meta.url),
   'docs.js': new URL('./docs.js', import.meta.url),
+  'link.js': new URL('./link.js', import.meta.url),
   'reference.js': new URL('./reference.js', import.meta.url),
   'scalar.js': new URL('../../data/reference/scalar-1.76.0.js', import.meta.url),
 } as const;
+
+/** Body of the page that puts the key of a link into the browser. It waits for a tap: what only looks at the page uses no link up. */
+const LINK_BODY = `<main class="start"><h1>A key for this browser</h1>
+<p>The link works once. The map on this device then has a key of its own, which the operator can revoke.</p>
+<p class="doors"><button id="use" type="button">Use it here</button></p>
+<p id="outcome" role="status"></p>
+<noscript><p>This page needs a script.</p></noscript>
+<script type="module" src="docs/link.js"></script></main>`;
 
 /** The parts of the OpenAPI document that guides show. */
 interface Description {
@@ -67,6 +76,7 @@ export function docsRoutes(description: Description): readonly PublicRoute[] {
     ...guides.map((guide) => servePage(`/docs/${guide.name}`, guide.title, guideBody(guide, guides))),
     servePage('/docs/guides', 'Guides', withNavigation(guides, indexOf(guides))),
     searchRoute(guides, calls),
+    servePage('/link', 'Key', LINK_BODY, `${GUIDE_POLICY}; connect-src 'self'`),
     ...Object.entries(FILES).map(([name, from]) => ({
       path: `/docs/${name}`,
       handler: serveDocument(`text/${name.endsWith('css') ? 'css' : 'javascript'}; charset=utf-8`, readFileSync(from)),

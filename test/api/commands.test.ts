@@ -184,6 +184,18 @@ test('a key is printed once, and never again by any command', async (t) => {
   });
 });
 
+test('a link is printed once, with its QR code, its address and its end', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const { out } = await run('key', 'link', 'acme', '--scopes', 'hail:read');
+  const [, token = ''] = /^http:\/\/127\.0\.0\.1:8080\/link#(hs_live_[0-9A-Za-z]{46})$/m.exec(out) ?? [];
+  t.regex(out, /^(?:[█▀▄ ]+\n){15,}/);
+  t.regex(out, /\nIt works once, until 2026-05-20T12:15:00\.000Z\.\nHAIL_BASE_URL is not set/);
+  t.like(await json('key', 'list', 'acme'), { keys: [{ name: 'phone', scopes: ['link', 'link hail:read'] }] });
+  t.false((await run('key', 'list', 'acme')).out.includes(token.slice(16)));
+  t.is((await run('key', 'link', 'acme', '--scopes', 'hail')).code, 2);
+});
+
 test('a key may have a cap of its own, which its rotation keeps; none takes it away', async (t) => {
   const { json, run } = operator(t);
   await run('business', 'create', 'acme');

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { purgeBusiness } from '../../api/accounts/businesses.ts';
+import { createLink, LINK_MS, listKeys } from '../../api/accounts/keys.ts';
 import { getHealth } from '../../api/routes/health.ts';
+import { exchangeLink } from '../../api/routes/link.ts';
 import { trustedProxies } from '../../api/server/head.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { type DescribedOperation, exampleRequest, initOf } from '../support/service/document.ts';
@@ -14,7 +16,7 @@ import { closeWithoutFailures, testWith } from '../support/service/test-with.ts'
 import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
 
 const testKeys = testWith(
-  () => startService({ endpoints: [...sampleEndpoints().endpoints, getHealth] }),
+  () => startService({ endpoints: [...sampleEndpoints().endpoints, getHealth, exchangeLink] }),
   closeWithoutFailures,
 );
 const FREE = '/v1/sample/items/known';
@@ -41,6 +43,31 @@ testKeys(
     t.is(await outcome(reply), '401 unauthorized');
   },
 );
+
+testKeys('the key of a link opens nothing, and is exchanged once for a key with the scopes of the link', async (t) => {
+  const { records, services, call } = t.context;
+  const { business_id } = await openAccount(t.context);
+  const asked = { business_id, name: 'phone', scopes: ['sample:read'] };
+  const link = await records.transaction((rows) => createLink(rows, asked, services.now()));
+  t.is(Date.parse(link.expires_at), services.now() + LINK_MS);
+  t.is(await outcome(await call('/v1/sample/point?lat=35&lon=-97', { key: link.text })), '403 insufficient_scope');
+  const exchange = (key: string) => call('/v1/link', { method: 'POST', key });
+  const answers = await Promise.all([exchange(link.text), exchange(link.text), exchange(link.text)]);
+  t.deepEqual(answers.map(({ status }) => status).sort(), [200, 403, 403]);
+  const made = (await answers.find(({ ok }) => ok)?.json()) as { readonly key: string };
+  t.is((await call('/v1/sample/point?lat=35&lon=-97', { key: made.key })).status, 200);
+  t.is(await outcome(await exchange(made.key)), '403 insufficient_scope');
+  t.like((await listKeys(records.reader, business_id, services.now())).slice(-2), [
+    { name: 'phone', status: 'revoked' },
+    { name: 'phone', status: 'active', scopes: ['sample:read'], expires_at: null },
+  ]);
+});
+
+testKeys('a key that opens everything is not exchanged, and ends not', async (t) => {
+  const { key } = await openAccount(t.context);
+  t.is(await outcome(await t.context.call('/v1/link', { method: 'POST', key })), '403 forbidden');
+  t.is((await t.context.call(FREE, { key })).status, 200);
+});
 
 testKeys('the scheme may be written in any case', async (t) => {
   for (const scheme of ['bearer', 'BEARER', 'Bearer'])

@@ -680,6 +680,15 @@ test('the navigation names every file of api/docs once', (t) => {
   t.deepEqual(GUIDES.map((name) => `${name}.md`).sort(), files.sort());
 });
 
+test('the page of a link needs no key, asks this service alone, and keeps the key where the map looks for it', async (t) => {
+  const reply = await fetchPage('/link');
+  t.is(reply.status, 200);
+  t.regex(reply.headers.get('Content-Security-Policy') ?? '', /^default-src 'none';.*; connect-src 'self'$/);
+  t.true((await reply.text()).includes('docs/link.js'));
+  const [, place = 'none'] = /'(hail\.key)'/.exec(readDocument('api/viewer/data/api-key.ts')) ?? [];
+  t.true((await pageOf('/docs/link.js')).includes(`localStorage.setItem('${place}'`));
+});
+
 const operationHashes = new Set(ENDPOINTS.map((endpoint) => `#${operationId(endpoint)}`));
 
 for (const path of [...GUIDES, 'guides', 'search?q=hail'])
