@@ -17,6 +17,7 @@ import { ROLES, setMember } from '../accounts/members.ts';
 import { NAMED_PLANS, namedPlan, PLAN_NAMES, PlanFile, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import type { Config } from '../config.ts';
 import { type Database, VARIANT_NAMES } from '../records/schema.ts';
+import { faultWords } from '../server/validate.ts';
 import { CommandError, group, onRecords } from './cli.ts';
 
 const label = z.string().regex(LABEL_PATTERN, 'expected 1 to 100 printable characters');
@@ -123,7 +124,7 @@ function readSeed(file: string): Seed {
   if (statSync(file, { throwIfNoEntry: false }) === undefined)
     throw new CommandError('not_found', `seed ${file}: no such file`);
   try {
-    return Seed.parse(parse(readFileSync(file, 'utf8')) ?? {});
+    return Seed.parse(parse(readFileSync(file, 'utf8')) ?? {}, { error: faultWords });
   } catch (error) {
     if (error instanceof YAMLParseError)
       throw new CommandError('usage', `seed ${file}: ${error.message.split('\n')[0]}`);

@@ -1,5 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
+import { counted } from '../../schemas/command-line.ts';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { isInConus } from '../../schemas/geo/position.ts';
 import { decimal } from '../../schemas/units.ts';
@@ -107,9 +108,41 @@ function checked(
   code: ErrorCode,
   message: (issue: z.core.$ZodIssue) => string,
 ): unknown {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: faultWords });
   if (result.success) return result.data;
   throw new ApiError(code, message(result.error.issues[0] as z.core.$ZodIssue));
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  date: 'a date as YYYY-MM-DD',
+  email: 'an email address',
+  url: 'a URL',
+};
+
+/** What a fault says where its schema has no words of its own; undefined: as zod says it. */
+export const faultWords: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'too_small':
+      return boundWords(issue, issue.inclusive ? 'at least' : 'more than', issue.minimum);
+    case 'too_big':
+      return boundWords(issue, issue.inclusive ? 'at most' : 'less than', issue.maximum);
+    case 'invalid_value': {
+      const found = typeof issue.input === 'string' ? `, received '${shown(issue.input)}'` : '';
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}${found}`;
+    }
+    case 'invalid_format':
+      return issue.format in FORMATS ? `must be ${FORMATS[issue.format]}` : undefined;
+    default:
+      return undefined;
+  }
+};
+
+function boundWords({ origin, input }: z.core.$ZodRawIssue, side: string, bound: number | bigint): string {
+  if (origin === 'string')
+    return `must have ${side} ${counted(Number(bound), 'character')}, received ${String(input).length}`;
+  if (origin === 'array')
+    return `must have ${side} ${counted(Number(bound), 'item')}, received ${Object(input).length}`;
+  return `must be ${side} ${bound}, received ${input}`;
 }
 
 /** `lat is 'x', expected …`: the parameters' own messages read on after their name. */

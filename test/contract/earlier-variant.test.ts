@@ -185,7 +185,7 @@ test('lat and lng that look swapped are said so, in a question and in a body', a
   t.is(swapped, "400 invalid_parameter: lat is '-97', expected a number from -90 to 90 (lat and lng look swapped)");
   t.is(
     await refusal('/alerts/subscribe', sending('POST', { ...SUBSCRIPTION, location: { lat: -97, lng: 35.2 } })),
-    '400 bad_request: /location/lat: too small: expected number to be >=-90 (lat and lng look swapped)',
+    '400 bad_request: /location/lat: must be at least -90, received -97 (lat and lng look swapped)',
   );
 });
 
@@ -289,7 +289,7 @@ for (const [what, change, message] of [
     { location: { lat: 35, lon: -97 } },
     '/location/lng: is missing, expected number (use lng)',
   ],
-  ['with a threshold below 10 mm', { threshold_mm: 9.9 }, '/threshold_mm: too small: expected number to be >=10'],
+  ['with a threshold below 10 mm', { threshold_mm: 9.9 }, '/threshold_mm: must be at least 10, received 9.9'],
   ['with an address that is refused', { webhook_url: 'http://hooks.example.com' }, '/webhook_url: is not https'],
 ] as const)
   test(`alerts/subscribe ${what} is 400`, async (t) => {

@@ -330,23 +330,31 @@ test('POST /v1/hail/current/batch?estimate=true tells what is left, and when the
 
 const at = (fields: object, index = 0) =>
   Array.from({ length: index + 1 }, (_, k) => ({ lat: 35, lon: -97, ...(k === index ? fields : {}) }));
-for (const [what, body, pointer] of [
+for (const [what, body, begin] of [
   ['without locations', {}, '/locations'],
-  ['without any location', { locations: [] }, '/locations'],
-  ['of 51 locations', { locations: at({}, 50) }, '/locations'],
+  ['without any location', { locations: [] }, '/locations: must have at least 1 item, received 0'],
+  ['of 51 locations', { locations: at({}, 50) }, '/locations: must have at most 50 items, received 51'],
   ['with a latitude of 91 in the eighth', { locations: at({ lat: 91 }, 7) }, '/locations/7/lat'],
   ['with a longitude as text', { locations: at({ lon: '-97' }) }, '/locations/0/lon'],
-  ['with a radius of 0', { locations: at({ radius_km: 0 }) }, '/locations/0/radius_km'],
-  ['with a radius of 151', { locations: at({ radius_km: 151 }) }, '/locations/0/radius_km'],
+  [
+    'with a radius of 0',
+    { locations: at({ radius_km: 0 }) },
+    '/locations/0/radius_km: must be more than 0, received 0',
+  ],
+  [
+    'with a radius of 151',
+    { locations: at({ radius_km: 151 }) },
+    '/locations/0/radius_km: must be at most 150, received 151',
+  ],
   ['with true as id', { locations: at({ id: true }) }, '/locations/0/id'],
 ] as const)
   for (const query of ['', '?estimate=true'])
-    test(`POST /v1/hail/current/batch${query} ${what} is 400 bad_request at ${pointer}, and free`, async (t) => {
+    test(`POST /v1/hail/current/batch${query} ${what} is 400 bad_request at ${begin}, and free`, async (t) => {
       const before = await creditsUsed(batchService);
       const response = await send(body, query);
       t.is(response.status, 400);
       const { error, message } = (await response.json()) as { error: string; message: string };
       t.is(error, 'bad_request');
-      t.true(message.startsWith(pointer), message);
+      t.true(message.startsWith(begin), message);
       t.is(await creditsUsed(batchService), before);
     });
