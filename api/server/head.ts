@@ -116,7 +116,7 @@ export function trustedProxies(networks: readonly string[]): BlockList {
 
 /** True when the peer of a socket is a proxy that is believed. */
 export function isTrusted(address: string, trusted: BlockList | null): boolean {
-  const plain = unmapped(address);
+  const plain = addressIn(address);
   return trusted !== null && isIP(plain) !== 0 && trusted.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');
 }
 
@@ -131,19 +131,21 @@ export function clientAddress(
   const peer = socket.remoteAddress ?? '';
   if (!isTrusted(peer, trusted)) return networkOf(peer);
   const hops = String(headers['x-forwarded-for'] ?? '').split(',');
-  const client = hops.findLast((hop) => !isTrusted(hop.trim(), trusted))?.trim() ?? '';
-  return networkOf(isIP(unmapped(client)) === 0 ? peer : client);
+  const client = addressIn(hops.findLast((hop) => !isTrusted(hop, trusted)) ?? '');
+  return networkOf(isIP(client) === 0 ? peer : client);
 }
 
 /** IPv4 unchanged, IPv6 cut to its first 64 bits. */
 function networkOf(address: string): string {
-  const plain = unmapped(address);
+  const plain = addressIn(address);
   if (isIP(plain) !== 6) return plain;
   const { parts } = ipaddr.parse(plain.replace(/%.*/, '')) as IPv6;
   const first = parts.slice(0, 4).map((part) => part.toString(16));
   return `${first.join(':')}::/64`;
 }
 
-function unmapped(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+/** An address alone: some proxies add the port and set IPv6 in brackets, and an IPv4 address may be written as an IPv6 one. */
+function addressIn(text: string): string {
+  const withoutPort = text.trim().replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3');
+  return withoutPort.replace(/^::ffff:(?=\d+\.)/i, '');
 }

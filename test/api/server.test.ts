@@ -78,6 +78,12 @@ test('behind a trusted proxy the client is the last address that is not a proxy'
   t.is(clientAddress(from('::ffff:10.1.2.3', '2001:db8::5'), trusted), '2001:db8:0:0::/64');
 });
 
+test('a port behind a forwarded address is no part of it, as Azure Application Gateway and RFC 7239 write it', (t) => {
+  t.is(clientAddress(from('10.1.2.3', '198.51.100.1:40211'), trusted), '198.51.100.1');
+  t.is(clientAddress(from('10.1.2.3', '198.51.100.1:40211, 10.9.9.9:17085'), trusted), '198.51.100.1');
+  t.is(clientAddress(from('10.1.2.3', '[2001:db8::5]:40211, [::1]'), trusted), '2001:db8:0:0::/64');
+});
+
 test('what is no address ends the search at the proxy', (t) => {
   t.is(clientAddress(from('10.1.2.3', '198.51.100.1, unknown'), trusted), '10.1.2.3');
   t.is(clientAddress(from('10.1.2.3', ''), trusted), '10.1.2.3');
