@@ -18,7 +18,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const settings = parseSettings(environment, (faults) => new SettingsError(faults));
   const fixed_ms = settings.HAIL_NOW === undefined ? null : Date.parse(settings.HAIL_NOW);
   return Object.freeze({
-    data_root: resolve(settings.HAIL_DATA),
+    data_root: settings.HAIL_DATA,
     host: settings.HAIL_HOST,
     port: settings.HAIL_PORT,
     keep_alive_s: settings.HAIL_KEEP_ALIVE_S,

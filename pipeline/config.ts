@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { parseSettings, type Settings } from '../schemas/settings.ts';
 import { UsageError } from './error.ts';
 
@@ -43,7 +42,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const settings = parseSettings(environment, (faults) => new UsageError(faults));
   const fixed_ms = settings.HAIL_NOW === undefined ? null : Date.parse(settings.HAIL_NOW);
   return Object.freeze({
-    data_root: resolve(settings.HAIL_DATA),
+    data_root: settings.HAIL_DATA,
     mrms_url: withoutSlash(settings.HAIL_MRMS_URL),
     web: {
       spc_url: withoutSlash(settings.HAIL_SPC_URL),

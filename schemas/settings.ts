@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { z } from 'zod';
 
 const wholeNumber = (low: number, high: number) =>
@@ -25,6 +26,16 @@ const masterKeys = z.string().transform((text, context): readonly Buffer[] => {
   return z.NEVER;
 });
 
+/** Absolute path of a folder whose files DuckDB reads: it would take the files of another folder that fits the pattern. */
+const folderOfTables = z
+  .string()
+  .min(1)
+  .default('data')
+  .transform((path) => resolve(path))
+  .refine((path) => !/[*?[]/.test(path), {
+    error: ({ input }) => `expected a path without *, ? and [, which DuckDB takes as patterns, found '${input}'`,
+  });
+
 /** Base address of a public server. */
 const address = (usual: string, description: string) =>
   z
@@ -46,7 +57,7 @@ const networks = z.string().transform((text, context): readonly string[] => {
  * Scientific thresholds are no settings: they are named constants next to their algorithm.
  */
 export const Settings = z.object({
-  HAIL_DATA: z.string().min(1).default('data').meta({ description: 'data root' }),
+  HAIL_DATA: folderOfTables.meta({ description: 'data root' }),
   HAIL_NOW: z.iso
     .datetime({ offset: false })
     .optional()

@@ -20,8 +20,6 @@ export function viewName({ name }: Pick<Table, 'name'>): string {
  * address that the paths of the files follow.
  */
 export function viewsSql(edition: Edition, location: string): string {
-  // DuckDB reads these letters of a path as patterns.
-  const folder = location.replaceAll(/[[*?]/g, '[$&]');
   const { name, committed_at, newest_scan, source } = edition;
   const textOrNull = (text: string | null) => (text === null ? 'NULL::VARCHAR' : sqlText(text));
   const instant = committed_at === null ? 'NULL::TIMESTAMPTZ' : `TIMESTAMPTZ ${sqlText(committed_at)}`;
@@ -34,7 +32,7 @@ export function viewsSql(edition: Edition, location: string): string {
     `CREATE OR REPLACE VIEW edition AS SELECT ${sqlText(name)} AS edition, ${instant} AS committed_at,`,
     `  ${textOrNull(newest_scan)} AS newest_scan, ${textOrNull(source)} AS source;`,
     "COMMENT ON VIEW edition IS 'The commits that all views show; source: observed, simulated or mixed.';",
-    ...TABLES.flatMap((table) => viewSql(table, filesOf(edition, table), folder)),
+    ...TABLES.flatMap((table) => viewSql(table, filesOf(edition, table), location)),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -134,9 +134,9 @@ export function catalogueCommand(readConfig: () => Config): Command {
       const root = readConfig().data_root;
       if ((location === undefined) !== (out === undefined))
         throw new UsageError('--location and --out are needed together: the data root keeps its own addresses');
-      if (location !== undefined && !/^[a-z][a-z0-9+.-]*:\/\/\S*[^/\s]$/.test(location))
+      if (location !== undefined && !/^[a-z][a-z0-9+.-]*:\/\/[^\s*?[]*[^/\s*?[]$/.test(location))
         throw new UsageError(
-          `--location is '${location}', expected an address such as s3://bucket/hail, with no slash at its end`,
+          `--location is '${location}', expected an address such as s3://bucket/hail, without *, ? and [, and with no slash at its end`,
         );
       const target = { out: out === undefined ? root : resolve(out), location: location ?? root };
       const { number, edition } = await writeCatalogue(root, target);

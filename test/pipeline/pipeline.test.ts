@@ -42,6 +42,27 @@ test('HAIL_NOW fixes the data clock', (t) => {
   t.is(now(), now());
 });
 
+for (const [name, other] of [
+  ['hail [1]', 'hail 1'],
+  ['hail*', 'hail of others'],
+  ['hail?', 'hails'],
+] as const)
+  test(`a data root '${name}' is refused: DuckDB would read the files of '${other}' in its place`, async (t) => {
+    const folder = await scratch(t, 'roots');
+    const engine = await openEngine();
+    t.teardown(() => engine.close());
+    for (const each of [name, other]) {
+      await fs.mkdir(join(folder, each), { recursive: true });
+      await engine.rows(`COPY (SELECT '${each}' AS root) TO '${folder}/${each}/file.parquet' (USE_TMP_FILE false)`);
+    }
+    const rows = await engine.rows<{ root: string }>(`SELECT root FROM read_parquet('${folder}/${name}/file.parquet')`);
+    t.true(rows.some(({ root }) => root === other));
+    const HAIL_DATA = join(folder, name);
+    const error = t.throws(() => readConfig({ HAIL_DATA }), { instanceOf: UsageError });
+    t.true(error?.message.startsWith(`HAIL_DATA is '${HAIL_DATA}': expected a path without *, ? and [`));
+    t.is(readConfig({ HAIL_DATA: join(folder, other) }).data_root, join(folder, other));
+  });
+
 test('the address of the bucket loses its closing slashes', (t) => {
   t.is(readConfig({ HAIL_MRMS_URL: 'http://localhost:8000/mrms//' }).mrms_url, 'http://localhost:8000/mrms');
 });

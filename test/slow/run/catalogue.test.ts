@@ -105,7 +105,8 @@ test('with --location every address is that of the copy, and the data root keeps
   t.is(list, 's3://bucket/hail/catalogues/000001/iceberg/detections-snapshot.avro');
   t.true(existsSync(join(out, list.slice('s3://bucket/hail/'.length))));
   t.is((await commandHere(root, ['catalogue', '--location', 's3://bucket/hail'])).code, 2);
-  t.is((await commandHere(root, ['catalogue', '--location', 'bucket', '--out', out])).code, 2);
+  for (const location of ['bucket', 's3://bucket/hail[1]'])
+    t.is((await commandHere(root, ['catalogue', '--location', location, '--out', out])).code, 2);
 });
 
 test('manifests and their lists have the headers and the field ids that the specification names', async (t) => {
