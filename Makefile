@@ -5,6 +5,8 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/compiled
 
 .DEFAULT_GOAL := help
+# Packages of development are installed before what needs none of them: npm runs once.
+.NOTPARALLEL:
 
 .PHONY: help
 help: ## list the targets
@@ -13,13 +15,27 @@ help: ## list the targets
 # npm is run by whatever Node the machine has; everything after it by the pinned one under node_modules.
 # `install --no-save` keeps to the lockfile like `ci`, but does not insist on binaries of platforms that this is not.
 # npm 9.2, which Debian has, deletes the command `node` with the package of the other processor: it is linked again.
-node_modules/.installed: package.json package-lock.json
-	npm install --no-save --no-audit --no-fund --loglevel=error --ignore-scripts
+# Node's headers are 67 MB that nothing here compiles against.
+define npm-install
+	npm install --no-save --no-audit --no-fund --loglevel=error --ignore-scripts $(1)
 	@for node in node_modules/node-linux-*/bin/node; do if [ -x "$$node" ]; then ln -sf "..$${node#node_modules}" node_modules/.bin/node; fi; done
+	@rm -rf node_modules/node-linux-*/include
+	@touch node_modules/.installed
+endef
+
+# Packages of development that are there stay.
+node_modules/.installed: package.json package-lock.json
+	$(call npm-install,$(if $(wildcard node_modules/.developed),,--omit=dev))
+
+node_modules/.developed: package.json package-lock.json
+	$(call npm-install)
 	@touch $@
 
 .PHONY: packages
 packages: node_modules/.installed ## install the pinned packages, Node included
+
+.PHONY: develop
+develop: node_modules/.developed install ## install the packages of development too
 
 # The map page: its modules and their packages in one bundle; chunks of it are loaded when they are needed.
 VIEWER := node_modules/.viewer
@@ -49,11 +65,11 @@ verify: install ## re-read everything that is published and say what is wrong
 
 # One file more than processors: some wait for limits of time.
 .PHONY: test
-test: install ## run the fast tests
+test: develop ## run the fast tests
 	@ava --concurrency=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) 'test/*.test.ts' 'test/!(slow)/**'
 
 .PHONY: test-records
-test-records: install ## run the tests of the records and the queue on PostgreSQL: HAIL_TEST_DATABASE_URL=postgres://…
+test-records: develop ## run the tests of the records and the queue on PostgreSQL: HAIL_TEST_DATABASE_URL=postgres://…
 	@ava 'test/records/*postgres.test.ts'
 
 # What guards the work day by day: kills, faults of disk and files, orders of arrival, long runs, starts, one walk through the map.
@@ -62,25 +78,25 @@ CORE := 'test/slow/{arrival,crash,crash-derived,disk-full,hail-days-and-hours,mo
 	'test/slow/commands/{backfill,serve}.test.ts'
 
 .PHONY: test-slow
-test-slow: install ## run the core of the slow tests: kills, faults of disk and files, orders of arrival, a walk through the map
+test-slow: develop ## run the core of the slow tests: kills, faults of disk and files, orders of arrival, a walk through the map
 	@ava --timeout=20m $(CORE)
 
 .PHONY: test-all
-test-all: install ## run every test, before a release: also each screen, fuzz, other readers, deployment (an hour)
+test-all: develop ## run every test, before a release: also each screen, fuzz, other readers, deployment (an hour)
 	@ava --timeout=20m
 
 .PHONY: test-kill
-test-kill: install ## kill the pipeline at every single step of a commit (most of an hour)
+test-kill: develop ## kill the pipeline at every single step of a commit (most of an hour)
 	@HAIL_TEST_EVERY_POINT=1 ava --timeout=90m test/slow/crash.test.ts
 
 .PHONY: check
-check: install ## check types, lint and format
+check: develop ## check types, lint and format
 	@tsc --noEmit
 	@tsc -p api/viewer
 	@biome check --error-on-warnings .
 
 .PHONY: bench
-bench: install ## measure speed as ratios against peers where they are installed
+bench: develop ## measure speed as ratios against peers where they are installed
 	@node test/bench/main.ts
 
 .PHONY: clean
