@@ -12,7 +12,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join, relative } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -20,6 +19,7 @@ import { selfSigned } from '../../api/commands/webhook-listen.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import { codeBlocks, PROJECT, readDocument, sectionOf } from '../support/data/markdown.ts';
 import { copyFolder } from '../support/data/prepared.ts';
+import { freePort } from '../support/data/web-server.ts';
 import { commandPath } from '../support/kill/command.ts';
 import { withReports } from '../support/service/done-reports.ts';
 import { operator } from '../support/service/run-command.ts';
@@ -36,16 +36,6 @@ function scratchFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'hail-deploy-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
-}
-
-/** A port of this machine on which nothing listens. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** A shipped file with other texts in place of some of its own, each of which must be there. */

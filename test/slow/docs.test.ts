@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -24,8 +33,8 @@ import {
 } from '../support/browser/browser.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, statementsOf } from '../support/data/markdown.ts';
 import { pythonTest, runOn, runProgram } from '../support/data/python.ts';
-import { type Answer, filesIn, startWebServer } from '../support/data/web-server.ts';
-import { copyOf, midnight, publishedRoot, scratch } from '../support/data/world.ts';
+import { type Answer, filesIn, freePort, startWebServer } from '../support/data/web-server.ts';
+import { copyOf, deliver, filesOf, midnight, publishedRoot, scratch } from '../support/data/world.ts';
 import { startReceiver } from '../support/service/receiver.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
@@ -199,50 +208,55 @@ interface GuideStep {
   readonly sample: string | null;
 }
 
+/** Origin that the guides write in place of that of the service. */
+const EXAMPLE_ORIGIN = EXAMPLE_URL.replace('/v1', '');
 /** Key that the guides write in place of a real one. */
 const EXAMPLE_KEY = 'hs_live_…';
 /** How the guides ask for the time. */
 const CLOCK = "jq -rn 'now";
 const STEP = /^```sh\n([\s\S]*?)^```$(?:\n\n```json\n([\s\S]*?)^```$)?/gm;
 const END_OF_STEP = '\u001e';
+/** Commands that a reader runs in a terminal of their own. */
+const LASTING = /^((?:HAIL_\w+=\S+ )*(?:make serve|make stream SOURCE=simulate|npm run .* webhook listen))\b.*$/gm;
+/** Runs such a command in the background and waits until it works. */
+const IN_BACKGROUND = `$1 > last.log 2>&1 &
+until grep -Eq 'listens at|Listening at|Publish:Done' last.log; do kill -0 $! || { cat last.log; exit 1; }; sleep 0.2; done`;
 
-/** Shell blocks of a guide that call the service or define what such blocks use, in order. */
+/** Shell blocks of a guide, in order, without those that are files. */
 function guideSteps(text: string): GuideStep[] {
   return [...text.matchAll(STEP)]
     .map(([, code = '', sample = null]) => ({ code, sample }))
-    .filter(({ code }) => !/^# verify-|^(npm run|make|curl -X) /m.test(code));
+    .filter(({ code }) => !code.startsWith('# verify-'));
 }
 
-/** What one run of the steps is given. */
-interface GuideRun {
-  /** Ends in `/v1`. */
-  readonly url: string;
-  readonly key: string;
-  /** Folder in which the commands write their files. */
-  readonly folder: string;
-  /** The data clock of the service, in place of that of the machine. */
-  readonly now_ms: number;
-  /** Texts of the guide that stand for something of the reader's, with what this reader has. */
-  readonly own?: Readonly<Record<string, string>>;
+/** What this reader has in place of what the guide writes. */
+interface Reader {
+  readonly data_root: string;
+  /** Settings of the product. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly texts: Readonly<Record<string, string>>;
 }
 
 /**
- * Runs the steps in one bash, as a reader would who pastes them in order, and returns what each printed. Throws with the
- * complaint of the first that fails.
+ * Runs the shell blocks of a guide in one bash, as a reader would who pastes them in order in a clone of the project, and
+ * returns what each printed. Throws with the complaint of the first that fails.
  */
-async function runGuide(
-  steps: readonly GuideStep[],
-  { url, key, folder, now_ms, own = {} }: GuideRun,
-): Promise<string[]> {
-  const replaced = { [EXAMPLE_URL]: url, [EXAMPLE_KEY]: key, [CLOCK]: `jq -rn '${now_ms / 1000}`, ...own };
+async function runShell(steps: readonly GuideStep[], { data_root, env, texts }: Reader, folder: string) {
+  for (const name of readdirSync(PROJECT)) if (name !== 'data') symlinkSync(join(PROJECT, name), join(folder, name));
+  symlinkSync(data_root, join(folder, 'data'));
   const script = [
-    'set -euo pipefail',
+    `set -euo pipefail; trap 'trap "" TERM; kill 0' EXIT`,
     ...steps.map(({ code }) => {
-      const own_text = Object.entries(replaced).reduce((so_far, [from, to]) => so_far.replaceAll(from, to), code);
-      return `${own_text}\nprintf '${END_OF_STEP}'`;
+      const own_text = Object.entries(texts).reduce((so_far, [from, to]) => so_far.replaceAll(from, to), code);
+      return `${own_text.replaceAll(LASTING, IN_BACKGROUND)}\nprintf '${END_OF_STEP}'`;
     }),
   ].join('\n');
-  const child = spawn('bash', ['-c', script], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('bash', ['-c', script], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   const printed = stdout.split(END_OF_STEP);
   if (status !== 0)
@@ -250,6 +264,7 @@ async function runGuide(
   return printed.slice(0, -1);
 }
 
+const README = readDocument('README.md');
 const guide = (name: string) => readDocument(`api/docs/${name}.md`);
 
 function scratchFolder(t: ExecutionContext): string {
@@ -258,32 +273,30 @@ function scratchFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** The real service over the world around midnight, which may send to a receiver on this machine. */
-async function serve(t: ExecutionContext): Promise<ServeChild & { readonly own: Readonly<Record<string, string>> }> {
+/** The real service over the world around midnight, which may send to a receiver on this machine, and a reader of its guides. */
+async function serve(t: ExecutionContext): Promise<ServeChild & Reader> {
   const receiver = await startReceiver(t);
-  const service = await startServe(await copyOf(t, await wholeRoot()), WHOLE_NOW_MS, 'error', {
+  const data_root = await copyOf(t, await wholeRoot());
+  const service = await startServe(data_root, WHOLE_NOW_MS, 'error', {
     HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
     HAIL_WEBHOOK_CA_FILE: receiver.ca_file,
   });
   t.teardown(() => service.end('SIGKILL'));
-  return { ...service, own: { 'https://hooks.example.com/hail': receiver.url } };
-}
-
-/** What a step printed, with its last line break. */
-type Printed = readonly string[];
-
-function runShell(
-  name: string,
-  { url, keys, own }: Awaited<ReturnType<typeof serve>>,
-  folder: string,
-): Promise<Printed> {
-  return runGuide(guideSteps(guide(name)), {
-    url: `${url}/v1`,
-    key: keys?.live ?? '',
-    folder,
-    now_ms: WHOLE_NOW_MS,
-    own,
-  });
+  const { pid } = service.child;
+  return {
+    ...service,
+    data_root,
+    env: { HAIL_NOW: new Date(WHOLE_NOW_MS).toISOString(), HAIL_PORT: new URL(service.url).port },
+    texts: {
+      [EXAMPLE_ORIGIN]: service.url,
+      [EXAMPLE_KEY]: service.keys?.live ?? '',
+      [CLOCK]: `jq -rn '${WHOLE_NOW_MS / 1000}`,
+      'https://hooks.example.com/hail': receiver.url,
+      'webhooks/wh_…/': 'webhooks/$(hail "$HAIL_URL/webhooks" | jq -r ".webhooks[-1].id")/',
+      // One service at a time has the records.
+      'HAIL_WEBHOOK_ALLOW_CIDRS=': `kill ${pid}; while kill -0 ${pid} 2>&-; do sleep 0.1; done\nHAIL_WEBHOOK_ALLOW_CIDRS=`,
+    },
+  };
 }
 
 /** Names of the members of a value, however deep; `[]` for the members of a list. */
@@ -307,17 +320,51 @@ const SHELL_GUIDES = {
   'receive-events': {},
   tiles: {},
   'earlier-variant': {},
+  files: {},
 } as const satisfies Record<string, Readonly<Record<number, string>>>;
 
 for (const [name, expected] of Object.entries(SHELL_GUIDES))
   test.serial(`the commands of ${name} run as printed, and answer in the shape that the guide shows`, async (t) => {
-    const printed = await runShell(name, await serve(t), scratchFolder(t));
     const steps = guideSteps(guide(name));
-    t.true(steps.length > 2 && steps.some(({ sample }) => sample !== null));
+    const printed = await runShell(steps, await serve(t), scratchFolder(t));
+    t.notRegex(printed.join(), /"error": ?["{]/, 'a call was refused');
+    t.is(
+      steps.some(({ sample }) => sample !== null),
+      name !== 'files',
+    );
     for (const [k, { code, sample }] of steps.entries())
       if (sample !== null) t.deepEqual(shapeOf(JSON.parse(printed[k] ?? '')), shapeOf(JSON.parse(sample)), code);
     for (const [k, words] of Object.entries(expected)) t.is(printed[Number(k)], words);
   });
+
+test.serial(
+  'the commands of the README run as printed on a machine without data, but those that ask the public bucket',
+  async (t) => {
+    const raw = await deliver(await scratch(t, 'mrms'), filesOf(await midnight()));
+    const data_root = await scratch(t);
+    mkdirSync(data_root);
+    const port = await freePort();
+    const texts = {
+      [EXAMPLE_ORIGIN]: `http://127.0.0.1:${port}`,
+      [EXAMPLE_KEY]: '$(grep -om1 "hs_live_\\w*" last.log)',
+      '/path/to/mrms': raw,
+      'inspect FILE': `inspect ${join(raw, readdirSync(raw)[0] ?? '')}`,
+      'make ingest SOURCE=noaa': ':',
+      'make stream  ': ':',
+    };
+    const printed = await runShell(
+      guideSteps(README),
+      { data_root, env: { HAIL_PORT: `${port}` }, texts },
+      scratchFolder(t),
+    );
+    t.regex(printed[0] ?? '', /^Published \d+ simulated scans of/m);
+    t.true('active' in JSON.parse(printed[1] ?? ''));
+    t.regex(
+      printed[2] ?? '',
+      / simulated scans of[\s\S]* simulated\n[\s\S]*storm_date[\s\S]*All is as the manifests say/,
+    );
+  },
+);
 
 /** Writes the block of a guide whose first comment names a file. */
 function writeProgram(folder: string, name: string, language: string, file: string): void {
@@ -332,7 +379,7 @@ test.serial('the TypeScript of the quickstart and of following a storm prints wh
   const env = { HAIL_URL: `${service.url}/v1`, HAIL_KEY: service.keys?.live ?? '' };
   writeProgram(folder, 'quickstart', 'ts', 'current.ts');
   t.regex(await runProgram(process.execPath, ['current.ts'], { cwd: folder, env }), /^hail up to \d+(\.\d)? mm\n$/);
-  await runShell('follow-a-storm', service, folder);
+  await runShell(guideSteps(guide('follow-a-storm')), service, folder);
   const { track_id, date } = JSON.parse(readFileSync(join(folder, 'storm.json'), 'utf8'));
   writeProgram(folder, 'follow-a-storm', 'ts', 'follow.ts');
   const followed = await runProgram(process.execPath, ['follow.ts', track_id, date, '2', '0'], { cwd: folder, env });
@@ -355,9 +402,9 @@ let exported: Promise<string> | undefined;
 function exportedFiles(t: ExecutionContext): Promise<string> {
   exported ??= serve(t).then(async (service) => {
     const folder = mkdtempSync(join(tmpdir(), 'hail-exported-'));
-    const printed = await runShell('exports', service, folder);
-    const { sample } = guideSteps(guide('exports')).at(-1) ?? {};
-    t.deepEqual(shapeOf(JSON.parse(printed.at(-1) ?? '')), shapeOf(JSON.parse(sample ?? '')));
+    const steps = guideSteps(guide('exports'));
+    const printed = await runShell(steps, service, folder);
+    t.deepEqual(shapeOf(JSON.parse(printed.at(-1) ?? '')), shapeOf(JSON.parse(steps.at(-1)?.sample ?? '')));
     return folder;
   });
   return exported;
@@ -406,7 +453,7 @@ pythonTest('the GeoPandas of the guide reads the downloaded files as maps', ['ge
   t.regex(said, /\n(?:EPSG:4326|OGC:CRS84) \[/);
 });
 const FOLDER = 'data/examples';
-const README = readDocument(`${FOLDER}/README.md`);
+const EXAMPLES = readDocument(`${FOLDER}/README.md`);
 const DATES = ['2026-05-01', '2026-05-02'];
 
 /** A root with two open dates and its catalogue. */
@@ -448,7 +495,7 @@ const words = (printed: string) =>
     .map((line) => line.trim().split(/\s+/));
 
 test('the list of examples names every file of the folder', (t) => {
-  const named = [...README.matchAll(/\]\((\w[\w./-]+)\)/g)].map(([, name]) => name);
+  const named = [...EXAMPLES.matchAll(/\]\((\w[\w./-]+)\)/g)].map(([, name]) => name);
   const present = readdirSync(join(PROJECT, FOLDER), { withFileTypes: true })
     .filter(({ name }) => !/^(README|.*\.png$|__pycache__)/.test(name))
     .map((entry) => (entry.isDirectory() ? `${entry.name}/README.md` : entry.name));
@@ -456,7 +503,7 @@ test('the list of examples names every file of the folder', (t) => {
 });
 
 test('every command of the list names a file that is there', (t) => {
-  const commands = firstTable(README).flatMap((row) => codeSpans(row.at(-1) ?? ''));
+  const commands = firstTable(EXAMPLES).flatMap((row) => codeSpans(row.at(-1) ?? ''));
   t.true(commands.length >= 7);
   for (const [path] of commands.join(' ').matchAll(/data\/examples\/[\w.-]+|node_modules\/[\w./-]+/g))
     t.true(existsSync(join(PROJECT, path)), path);

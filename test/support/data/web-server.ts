@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createReadStream, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -71,4 +72,14 @@ export async function startWebServer(
   const { port } = server.address() as AddressInfo;
   /** Answers by path, without the query, and paths with queries in the order in which they were asked for. */
   return { url: `http://127.0.0.1:${port}`, answers: known, asked };
+}
+
+/** A port of this machine on which nothing listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
