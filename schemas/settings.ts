@@ -43,14 +43,22 @@ const address = (usual: string, description: string) =>
     .default(usual)
     .meta({ description });
 
-/** Comma-separated addresses and networks, `10.0.0.0/8,::1`. */
-const networks = z.string().transform((text, context): readonly string[] => {
-  const parts = text.split(',').map((part) => part.trim());
-  const wrong = parts.find((part) => !z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]).safeParse(part).success);
-  if (wrong === undefined) return parts;
-  context.addIssue({ code: 'custom', message: `expected addresses and networks, found '${wrong}'` });
-  return z.NEVER;
-});
+/** Texts of a kind between commas. */
+const listOf = (kind: string, fits: (text: string) => boolean) =>
+  z.string().transform((text, context): readonly string[] => {
+    const parts = text.split(',').map((part) => part.trim());
+    const wrong = parts.find((part) => !fits(part));
+    if (wrong === undefined) return parts;
+    context.addIssue({ code: 'custom', message: `expected ${kind}, found '${wrong}'` });
+    return z.NEVER;
+  });
+const Network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+/** `10.0.0.0/8,::1` */
+const networks = listOf('addresses and networks', (text) => Network.safeParse(text).success);
+/** As a content security policy names them. */
+const origins = listOf('origins such as https://example.com or https://*.example.org', (text) =>
+  /^https?:\/\/(\*\.)?[a-z\d.-]+(:\d+)?$/i.test(text),
+);
 
 /**
  * Every setting, its default and its meaning; the table in api/docs/operate.md is compared with this object.
@@ -161,6 +169,10 @@ export const Settings = z.object({
   HAIL_VIEWER: z.enum(['key', 'public']).default('key').meta({
     description:
       'who may open the map: `key`, callers with a key; `public`, anyone: lists of tiles and of hail days are then answered without a key, uncharged, 120 calls a minute from an address',
+  }),
+  HAIL_EMBED_ORIGINS: origins.optional().meta({
+    description:
+      'origins of pages that may show the map in a frame, from `/embed`, comma-separated; it asks for no key, so it needs `HAIL_VIEWER=public`; none when left out',
   }),
   HAIL_BASEMAP: z
     .string()

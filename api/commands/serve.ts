@@ -19,6 +19,7 @@ import { archives, files, openApiDocument } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { exchangeLink } from '../routes/link.ts';
+import { tileStyle } from '../routes/tile-style.ts';
 import { favicon, type ViewerOptions, viewerPages } from '../routes/viewer.ts';
 import { telemetryOf } from '../server/answer.ts';
 import { createApp } from '../server/app.ts';
@@ -93,7 +94,7 @@ export async function startServing(
   const app = createApp({
     endpoints: [...ENDPOINTS, exchangeLink],
     variants: [EARLIER],
-    publicRoutes: publicRoutesOf(services, { access: config.viewer, streets, tiles_url: config.tiles_url }),
+    publicRoutes: publicRoutesOf(services, { ...config, access: config.viewer, streets }),
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,
     trusted,
@@ -130,12 +131,13 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
     livez,
     readyz(services),
     archives(services.catalog),
+    tileStyle(services),
     files(services),
     openApiDocument(document),
     ...docsRoutes(document),
     openApiDocument(earlier, EARLIER_DESCRIPTION.own_path),
     referencePage('/docs/legacy', EARLIER_DESCRIPTION.own_path),
-    viewerPages(base_url, viewer),
+    ...viewerPages(base_url, viewer),
     favicon,
     startPage(services),
   ];

@@ -20,6 +20,8 @@ export interface ViewerOptions {
   readonly streets?: Streets | null;
   /** Public address of the store that tile archives are loaded from. */
   readonly tiles_url?: string | null;
+  /** Origins of pages that may show the map in a frame. */
+  readonly embed_origins?: readonly string[];
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -44,39 +46,40 @@ const GROUND = fileURLToPath(new URL('data/reference/ground.pmtiles', PROJECT));
 const NAME_LETTERS = 16;
 const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable', 'X-Content-Type-Options': 'nosniff' };
 
-const GROUND_SOURCES = 'US Census, Natural Earth, GeoNames (CC BY 4.0)';
+export const GROUND_SOURCES = 'US Census, Natural Earth, GeoNames (CC BY 4.0)';
 const STREETS_SOURCES = '© OpenStreetMap contributors, Protomaps';
 
 /**
- * GET /viewer and the paths below it, for a service with this public address, ending in `/v1`. Files are read on the first request.
- * Browsers revalidate the page on each visit; all other files are immutable, because their address contains the hash of all files.
+ * GET /viewer and the paths below it, for a service with this public address, ending in `/v1`, and GET /embed, the same page without
+ * controls and keys for frames of other sites. Files are read on the first request. Browsers revalidate the page on each visit; all
+ * other files are immutable, because their address contains the hash of all files.
  */
-export function viewerPages(base_url: string, options: ViewerOptions): PublicRoute {
+export function viewerPages(base_url: string, options: ViewerOptions): readonly PublicRoute[] {
   let opened: ReturnType<typeof openSite> | null = null;
-  return {
-    path: '/viewer{/*rest}',
-    handler: async (ctx, next) => {
-      opened ??= openSite(new URL(base_url), options).catch((error: unknown) => {
-        opened = null;
-        throw error;
-      });
-      const serve = (await opened).get(ctx.state.path);
-      if (serve === undefined) throw new ApiError('not_found', 'no such file of the viewer');
-      await serve(ctx, next);
-    },
+  const handler: Middleware = async (ctx, next) => {
+    opened ??= openSite(new URL(base_url), options).catch((error: unknown) => {
+      opened = null;
+      throw error;
+    });
+    const { path, search } = ctx.state;
+    const serve = (await opened).get(path);
+    if (serve === undefined) throw new ApiError('not_found', 'no such file of the viewer');
+    // The map reads what it shows behind the hash.
+    if (path === '/embed' && search !== '') ctx.redirect(`embed#${search}`);
+    else await serve(ctx, next);
   };
+  return ['/viewer{/*rest}', '/embed'].map((path) => ({ path, handler }));
 }
 
 /** The page, and every file and archive of the map by its path. */
 async function openSite(
   base: URL,
-  { access = 'key', streets = null, tiles_url = null }: ViewerOptions,
+  { access = 'key', streets = null, tiles_url = null, embed_origins = [] }: ViewerOptions,
 ): Promise<ReadonlyMap<string, Middleware>> {
   const assets = await loadAssets();
   const ground = await openGround();
   const prefix = base.pathname.replace(/\/v1\/?$/, '');
   const assetsPath = `/viewer/assets/${assets.version}`;
-  const archivePath = ({ name }: MapArchive) => `/viewer/basemap/${name}`;
   const streets_url = typeof streets === 'string' ? streets : streets && `${prefix}${archivePath(streets)}`;
   const outside = [typeof streets === 'string' ? streets : null, tiles_url].filter((one) => one !== null);
   const origins = new Set([base.origin, ...outside.map((one) => new URL(one).origin)]);
@@ -88,11 +91,16 @@ async function openSite(
     streets: streets_url ?? '',
     map_sources: streets === null ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
   };
-  const policy = { 'Content-Security-Policy': contentPolicy(origins), 'X-Content-Type-Options': 'nosniff' };
   const site = new Map<string, Middleware>();
-  const headers = { ...policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' };
-  site.set('/viewer', serveDocument('text/html; charset=utf-8', fill(assets.page, values), headers));
-  const fileHeaders = { ...IMMUTABLE, ...policy };
+  const addPage = (path: string, page: string, framers?: string) => {
+    const policy = { 'Content-Security-Policy': contentPolicy(origins, framers) };
+    const headers = { ...policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' };
+    site.set(path, serveDocument('text/html; charset=utf-8', page, headers));
+  };
+  const page = fill(assets.page, values);
+  addPage('/viewer', page);
+  addPage('/embed', page.replace('<html ', '<html data-embed '), embed_origins.join(' ') || undefined);
+  const fileHeaders = { ...IMMUTABLE, 'Content-Security-Policy': contentPolicy(origins) };
   for (const [name, content] of assets.files)
     site.set(`${assetsPath}/${name}`, serveDocument(TYPES[extname(name)] as string, content, fileHeaders));
   for (const archive of [ground, streets])
@@ -124,6 +132,11 @@ export const favicon: PublicRoute = {
   handler: serveDocument('image/svg+xml', readFileSync(new URL('api/viewer/icon.svg', PROJECT))),
 };
 
+/** Path of the base map below the address of the service. */
+export const groundPath = async (): Promise<string> => archivePath(await openGround());
+
+const archivePath = ({ name }: MapArchive) => `/viewer/basemap/${name}`;
+
 /** The base map of the installation, named by its content: services behind one address name it alike. */
 async function openGround(): Promise<MapArchive> {
   const content = await readFile(GROUND);
@@ -154,7 +167,7 @@ function fill(page: string, values: Readonly<Record<string, string>>): string {
  * Content-Security-Policy: own scripts and styles only, archives at the public address and at the addresses of a street map
  * and of the store. MapLibre draws images from `data:` and `blob:`.
  */
-function contentPolicy(origins: ReadonlySet<string>): string {
+function contentPolicy(origins: ReadonlySet<string>, framers = "'none'"): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -164,6 +177,6 @@ function contentPolicy(origins: ReadonlySet<string>): string {
     "worker-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'none'",
+    `frame-ancestors ${framers}`,
   ].join('; ');
 }

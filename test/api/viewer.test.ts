@@ -34,7 +34,10 @@ test.before(async () => {
   service = await startService({
     endpoints: [],
     data_root: ROOT,
-    public_routes: () => [viewerPages(BASE, {}), favicon],
+    public_routes: () => [
+      ...viewerPages(BASE, { embed_origins: ['https://news.example', 'https://*.example.org'] }),
+      favicon,
+    ],
   });
 });
 test.after.always(async () => {
@@ -118,6 +121,16 @@ test('the policy lets the page load from here only', async (t) => {
   t.true(policy.startsWith("default-src 'none'"));
   t.false(policy.includes('unsafe'));
   t.notRegex(await response.text(), /<script(?! type="module" src=)|<style| style=/);
+});
+
+test('/embed is the same page for frames of the named origins, and the map for none', async (t) => {
+  const policyOf = async (path: string) => (await ask(path)).headers.get('content-security-policy') ?? '';
+  t.true((await policyOf('/embed')).endsWith('frame-ancestors https://news.example https://*.example.org'));
+  for (const path of ['/viewer', await addressOf('viewer.js')])
+    t.true((await policyOf(path)).endsWith("frame-ancestors 'none'"), path);
+  t.is((await text('/embed')).replace(' data-embed', ''), await page());
+  const asked = await ask('/embed?view=day&date=2026-05-01', { redirect: 'manual' });
+  t.is(asked.headers.get('location'), 'embed#view=day&date=2026-05-01');
 });
 
 test('the icon needs no key, and a page and what it loads show no rate', async (t) => {

@@ -5,6 +5,7 @@ import fs from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { type StyleSpecification, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
 import test, { type ExecutionContext } from 'ava';
 import { FetchSource, PMTiles, tileTypeExt } from 'pmtiles';
 import { newestReflectivity } from '../../api/published/archives/tile-archives.ts';
@@ -13,7 +14,9 @@ import { listEvents } from '../../api/routes/events.ts';
 import { archives } from '../../api/routes/files.ts';
 import { getHailCurrent } from '../../api/routes/hail-current.ts';
 import { getHealth, readyz } from '../../api/routes/health.ts';
+import { tileStyle } from '../../api/routes/tile-style.ts';
 import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
+import { viewerPages } from '../../api/routes/viewer.ts';
 import { openEngine } from '../../pipeline/duckdb.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { verifyRoot } from '../../pipeline/publish/verify.ts';
@@ -556,4 +559,48 @@ test('a table file of another version is refused by name', async (t) => {
   const catalog = await openCatalog(root, 0);
   t.teardown(catalog.close);
   t.regex(catalog.failure()?.message ?? '', /^data root: \S+cells\S+ has cells schema version 9, expected \d+$/);
+});
+
+test('GET /tiles/style.json is a valid style of the ground and the newest day, whose archives have every layer that it draws', async (t) => {
+  const own = await startService({
+    endpoints: [],
+    data_root,
+    now_ms: NOW_MS,
+    public_routes: (services) => [
+      tileStyle(services),
+      archives(services.catalog),
+      ...viewerPages(services.base_url, {}),
+    ],
+  });
+  t.teardown(own.close);
+  const root = own.services.base_url.replace('/v1', '');
+  const styleAt = async (query = '') => (await own.call(`/tiles/style.json${query}`, { key: null })).json();
+  for (const query of ['', '?scheme=dark', '?date=2026-05-01']) {
+    const style = (await styleAt(query)) as StyleSpecification;
+    t.deepEqual(validateStyleMin(style), []);
+    for (const [id, source] of Object.entries(style.sources)) {
+      const address = (source as { readonly url: string }).url.replace(`pmtiles://${root}`, own.url);
+      const { vector_layers } = (await new PMTiles(new FetchSource(address)).getMetadata()) as {
+        readonly vector_layers: readonly { readonly id: string }[];
+      };
+      const drawn = style.layers.flatMap((layer) =>
+        'source' in layer && layer.source === id ? (layer['source-layer'] ?? '') : [],
+      );
+      t.true(drawn.length > 0);
+      t.deepEqual(
+        drawn.filter((name) => !vector_layers.some((layer) => layer.id === name)),
+        [],
+      );
+    }
+  }
+  t.like(await styleAt(), { name: 'Hail of 2026-05-02', sources: { hail: { attribution: 'simulated' } } });
+  t.is((await own.call('/tiles/style.json?date=2026-04-30', { key: null })).status, 404);
+});
+
+test('GET /tiles/style.json of an empty root draws the ground alone', async (t) => {
+  const own = await startService({ endpoints: [], public_routes: (services) => [tileStyle(services)] });
+  t.teardown(own.close);
+  const style = (await (await own.call('/tiles/style.json', { key: null })).json()) as StyleSpecification;
+  t.deepEqual(Object.keys(style.sources), ['ground']);
+  t.deepEqual(validateStyleMin(style), []);
 });

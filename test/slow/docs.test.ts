@@ -645,6 +645,7 @@ browserOnly(
     const root = await rootOf(t);
     const folders = [
       ['/data/examples/', join(PROJECT, FOLDER)],
+      ['/data/reference/', join(PROJECT, 'data/reference')],
       ['/data/', root],
       ['/', PROJECT],
     ] as const;

@@ -2,9 +2,12 @@ import { element, onClick } from '../page/page.ts';
 
 const STORAGE_NAME = 'hail.key';
 
+/** True for the page in a frame of another site (/embed): it uses no key and asks for none. */
+const isEmbedded = () => document.documentElement.dataset.embed !== undefined;
+
 /** The key stored in this browser; null without one. */
 export function readKey(): string | null {
-  return localStorage.getItem(STORAGE_NAME);
+  return isEmbedded() ? null : localStorage.getItem(STORAGE_NAME);
 }
 
 export function forgetKey(): void {
@@ -31,6 +34,7 @@ export function openKeyDialog(onKey: () => void) {
   return {
     /** Opens the dialog; `words` say why the last key was refused. */
     ask(words: string | null): void {
+      if (isEmbedded()) return;
       trouble.hidden = words === null;
       trouble.textContent = words;
       if (!dialog.open) dialog.showModal();

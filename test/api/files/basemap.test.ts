@@ -20,7 +20,7 @@ async function open(t: ExecutionContext, streets: string | null, tiles_url: stri
   const service = await startService({
     endpoints: [],
     data_root: newFolder(),
-    public_routes: () => [viewerPages('https://hail.example/service/v1', options)],
+    public_routes: () => viewerPages('https://hail.example/service/v1', options),
   });
   t.teardown(service.close);
   const ask = (path: string, headers = {}) => fetch(`${service.url}${path.replace('/service', '')}`, { headers });

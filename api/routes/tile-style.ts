@@ -1,0 +1,96 @@
+import { BASEMAPS, MAP_SIZE_COLORS } from '../../schemas/palette.ts';
+import { ATTRIBUTIONS } from '../../schemas/provenance.ts';
+import { ApiError } from '../http/errors.ts';
+import { JSON_TYPE } from '../http/reply.ts';
+import { archiveUrl, dailyArchive } from '../published/archives/tile-archives.ts';
+import type { Edition } from '../published/catalog.ts';
+import type { PublicRoute } from '../server/public.ts';
+import { parseQuery } from '../server/validate.ts';
+import type { Services } from '../services.ts';
+import { GROUND_SOURCES, groundPath } from './viewer.ts';
+
+/**
+ * GET /tiles/style.json: a style for MapLibre with the ground and the hail of a storm date, of the newest that is drawn unless `date`
+ * names another; `scheme=dark` is for dark pages. Names need fonts of the reader's page, so it has none.
+ */
+export function tileStyle(services: Pick<Services, 'catalog' | 'base_url' | 'tiles_url'>): PublicRoute {
+  return {
+    path: '/tiles/style.json',
+    handler: async (ctx) => {
+      const { date: asked, scheme } = parseQuery(ctx.state.search);
+      const edition = services.catalog.edition();
+      const day = await drawnDay(edition, asked === undefined ? edition.dates.toReversed() : [asked].flat());
+      if (asked !== undefined && day === null) throw new ApiError('not_found', 'no tiles of this date are published');
+      const ground = services.base_url.replace(/\/v1$/, await groundPath());
+      const hail = day && {
+        type: 'vector',
+        url: `pmtiles://${archiveUrl(services, 'daily', day.date, day.path)}`,
+        attribution: ATTRIBUTIONS[day.source],
+      };
+      ctx.set({ 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=60' });
+      ctx.body = JSON.stringify({
+        version: 8,
+        name: day === null ? 'Ground' : `Hail of ${day.date}`,
+        center: [-97, 38],
+        zoom: 3.5,
+        sources: {
+          ground: { type: 'vector', url: `pmtiles://${ground}`, attribution: GROUND_SOURCES },
+          ...(hail && { hail }),
+        },
+        layers: layersOf(scheme === 'dark' ? 'dark' : 'light', hail !== null),
+      });
+    },
+  };
+}
+
+/** The first of some dates with a picture, and the file of that; null without one. */
+async function drawnDay(edition: Edition, dates: readonly string[]) {
+  for (const date of dates) {
+    const manifest = await edition.manifest(date);
+    const archive = dailyArchive(manifest);
+    if (manifest !== null && archive !== null) return { date, path: archive.path, source: manifest.source };
+  }
+  return null;
+}
+
+/** Ground below the hail, borders and marks above it. */
+function layersOf(scheme: keyof typeof BASEMAPS, has_hail: boolean): readonly object[] {
+  const { water, neighbour, land, county, state, outline, track } = BASEMAPS[scheme];
+  const [lowest, ...sizes] = MAP_SIZE_COLORS[scheme];
+  const layer = (source: string, name: string, type: string, paint: object, rest: object = {}) => ({
+    ...{ id: name, type, source, 'source-layer': name, paint },
+    ...rest,
+  });
+  const line = (name: string, color: string, width: number) =>
+    layer('ground', name, 'line', { 'line-color': color, 'line-width': width });
+  const sizeColor = [
+    'step',
+    ['get', 'mm_min'],
+    lowest?.color,
+    ...sizes.flatMap(({ mm_min, color }) => [mm_min, color]),
+  ];
+  const swaths = layer(
+    'hail',
+    'swaths',
+    'fill',
+    { 'fill-color': sizeColor },
+    { layout: { 'fill-sort-key': ['get', 'mm_min'] } },
+  );
+  const peak = { 'circle-radius': 3.5, 'circle-color': land, 'circle-stroke-color': track, 'circle-stroke-width': 1.5 };
+  return [
+    { id: 'water', type: 'background', paint: { 'background-color': water } },
+    layer('ground', 'neighbours', 'fill', { 'fill-color': neighbour }),
+    layer('ground', 'land', 'fill', { 'fill-color': land }),
+    layer('ground', 'lakes', 'fill', { 'fill-color': water }),
+    ...(has_hail ? [swaths] : []),
+    { ...line('county_lines', county, 0.6), minzoom: 6 },
+    line('state_lines', state, 1),
+    line('coasts', outline, 0.8),
+    ...(has_hail
+      ? [
+          layer('hail', 'tracks', 'line', { 'line-color': track, 'line-width': 1.2, 'line-opacity': 0.7 }),
+          layer('hail', 'peaks', 'circle', peak),
+        ]
+      : []),
+  ];
+}
