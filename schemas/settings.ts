@@ -53,8 +53,11 @@ const listOf = (kind: string, fits: (text: string) => boolean) =>
     return z.NEVER;
   });
 const Network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
-/** `10.0.0.0/8,::1` */
-const networks = listOf('addresses and networks', (text) => Network.safeParse(text).success);
+const whole = (address: string) => (address.includes(':') ? `${address}/128` : `${address}/32`);
+/** Networks of `10.0.0.0/8,::1`: an address is a network of its own. */
+const networks = listOf('addresses and networks', (text) => Network.safeParse(text).success).transform((parts) =>
+  parts.map((part) => (part.includes('/') ? part : whole(part))),
+);
 /** As a content security policy names them. */
 const origins = listOf('origins such as https://example.com or https://*.example.org', (text) =>
   /^https?:\/\/(\*\.)?[a-z\d.-]+(:\d+)?$/i.test(text),
@@ -223,6 +226,7 @@ export function parseSettings(
 }
 
 function shown(name: string, given: Readonly<Record<string, string | undefined>>): string {
+  if (given[name] === undefined) return 'left out';
   return SECRET.includes(name) ? 'set' : `'${given[name]}'`;
 }
 

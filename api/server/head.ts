@@ -102,14 +102,12 @@ export function countOf(rawHeaders: readonly string[], name: string): number {
   return count;
 }
 
-/** Proxies whose header for the client's address is trusted. */
+/** Proxies whose header for the client's address is trusted, as networks with their prefix. */
 export function trustedProxies(networks: readonly string[]): BlockList {
   const trusted = new BlockList();
   for (const network of networks) {
     const [address = '', prefix] = network.split('/');
-    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-    if (prefix === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(prefix), family);
+    trusted.addSubnet(address, Number(prefix), isIPv4(address) ? 'ipv4' : 'ipv6');
   }
   return trusted;
 }

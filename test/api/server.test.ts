@@ -53,7 +53,7 @@ function from(peer: string, forwarded?: string) {
   return { socket: { remoteAddress: peer }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } };
 }
 
-const trusted = trustedProxies(['10.0.0.0/8', '::1']);
+const trusted = trustedProxies(['10.0.0.0/8', '::1/128']);
 
 for (const [address, network] of [
   ['192.0.2.7', '192.0.2.7'],
@@ -138,7 +138,7 @@ test('the 201st connection from one address is closed, and there is room again o
 });
 
 test('connections of a trusted proxy are those of many clients', async (t) => {
-  const service = await startService({ endpoints: [], app: { trusted: trustedProxies(['127.0.0.1']) } });
+  const service = await startService({ endpoints: [], app: { trusted: trustedProxies(['127.0.0.1/32']) } });
   t.is(await openMany(service, 203), 203);
   await service.close();
 });

@@ -10,6 +10,7 @@ import { readConfig, SettingsError } from '../../api/config.ts';
 import { livez, readyz } from '../../api/routes/health.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openServices } from '../../api/services.ts';
+import { openWebhookClient } from '../../api/webhooks/client.ts';
 import { startWorkers, type Worker } from '../../api/workers.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import { pluck } from '../support/data/rows.ts';
@@ -352,7 +353,7 @@ test('settings are read as what they mean', (t) => {
   });
   t.is(config.port, 9000);
   t.is(config.base_url, 'https://hail.example/api/v1');
-  t.deepEqual(config.trusted_proxies, ['10.0.0.0/8', '::1']);
+  t.deepEqual(config.trusted_proxies, ['10.0.0.0/8', '::1/128']);
   t.is(config.metrics_port, 9001);
   t.is(config.now(), Date.parse('2026-05-01T20:00:00Z'));
 });
@@ -364,14 +365,24 @@ test('settings of webhooks and mail are read, and have usual values', (t) => {
   const [hex, base64] = ['ab'.repeat(32), Buffer.alloc(32, 7).toString('base64')];
   const config = readConfig({
     HAIL_MASTER_KEY: `${hex},${base64}`,
-    HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1',
+    HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8, 10.1.2.3,::1',
     HAIL_WEBHOOK_CA_FILE: '/etc/ca.pem',
     HAIL_WEBHOOK_TIME_SCALE: '0.01',
     HAIL_SMTP_URL: 'smtps://u:p@mail.example:465?from=hail@example.com',
   });
   t.deepEqual(config.master_keys, [Buffer.from(hex, 'hex'), Buffer.alloc(32, 7)]);
-  t.deepEqual(config.webhooks, { allow_cidrs: ['127.0.0.0/8', '::1'], ca_file: '/etc/ca.pem', time_scale: 0.01 });
+  const allow_cidrs = ['127.0.0.0/8', '10.1.2.3/32', '::1/128'];
+  t.deepEqual(config.webhooks, { allow_cidrs, ca_file: '/etc/ca.pem', time_scale: 0.01 });
   t.is(config.smtp_url, 'smtps://u:p@mail.example:465?from=hail@example.com');
+});
+
+test('an address among allowed networks allows receivers at it alone', async (t) => {
+  const { webhooks } = readConfig({ HAIL_WEBHOOK_ALLOW_CIDRS: '10.1.2.3, ::1' });
+  const client = openWebhookClient(webhooks);
+  t.teardown(client.close);
+  for (const host of ['10.1.2.3', '[::1]']) t.is(await client.validateUrl(`https://${host}:8443/`), null);
+  for (const host of ['10.1.2.4', '[::2]', '127.0.0.1'])
+    t.is(await client.validateUrl(`https://${host}:8443/`), 'must not lead to a private address');
 });
 
 for (const [name, value] of [

@@ -184,7 +184,7 @@ testKeys('a forwarded address from a stranger changes nothing', async (t) => {
 testKeys('behind a trusted proxy each client has its own lock', async (t) => {
   const service = await startService({
     endpoints: sampleEndpoints().endpoints,
-    app: { trusted: trustedProxies(['127.0.0.1']) },
+    app: { trusted: trustedProxies(['127.0.0.1/32']) },
   });
   const fail = (n: number, client: string) =>
     service.call(FREE, {

@@ -12,7 +12,7 @@ const CONNECTIONS = 20;
 test('requests without a key from more addresses than are remembered open no window of a key again', async (t) => {
   const service = await startService({
     endpoints: sampleEndpoints().endpoints,
-    app: { trusted: trustedProxies(['127.0.0.1']) },
+    app: { trusted: trustedProxies(['127.0.0.1/32']) },
   });
   t.teardown(service.close);
   const { key } = await openAccount(service, { plan: { rate_per_minute: 60 } });
