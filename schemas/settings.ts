@@ -36,12 +36,10 @@ const folderOfTables = z
     error: ({ input }) => `expected a path without *, ? and [, which DuckDB takes as patterns, found '${input}'`,
   });
 
+const webAddress = z.url({ protocol: /^https?$/ });
+
 /** Base address of a public server. */
-const address = (usual: string, description: string) =>
-  z
-    .url({ protocol: /^https?$/ })
-    .default(usual)
-    .meta({ description });
+const address = (usual: string, description: string) => webAddress.default(usual).meta({ description });
 
 /** Texts of a kind between commas. */
 const listOf = (kind: string, fits: (text: string) => boolean) =>
@@ -180,11 +178,14 @@ export const Settings = z.object({
   HAIL_BASEMAP: z
     .string()
     .min(1)
-    .refine((text) => !text.includes('://') || z.url({ protocol: /^https?$/ }).safeParse(text).success, {
-      error: 'expected the path of a PMTiles file or an address that begins with https://',
+    .refine((text) => !text.includes('://') || text.split(' ').every((one) => webAddress.safeParse(one).success), {
+      error: 'expected the path of a PMTiles file, or addresses that begin with https://, with a space between two',
     })
     .optional()
-    .meta({ description: 'street map under the hail: path or https address of a Protomaps archive (PMTiles)' }),
+    .meta({
+      description:
+        'street map under the hail and over it: path or https address of a Protomaps archive (`.pmtiles`), or address of a MapLibre style. After a space, the style for dark screens; after further spaces, addresses of servers that the styles load from besides their own',
+    }),
   HAIL_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
 import { ApiError } from '../http/errors.ts';
 import { JSON_TYPE } from '../http/reply.ts';
-import type { MapArchive, Streets } from '../published/archives/basemap-streets.ts';
+import { isStyle, type MapArchive, type Streets } from '../published/archives/basemap-streets.ts';
 import { serveFile } from '../published/archives/response.ts';
 import { openPart } from '../published/data-root.ts';
 import { type PublicRoute, serveDocument } from '../server/public.ts';
@@ -47,6 +47,7 @@ const NAME_LETTERS = 16;
 const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable', 'X-Content-Type-Options': 'nosniff' };
 
 export const GROUND_SOURCES = 'US Census, Natural Earth, GeoNames (CC BY 4.0)';
+/** Of a Protomaps archive; a style names its sources itself. */
 const STREETS_SOURCES = '© OpenStreetMap contributors, Protomaps';
 
 /**
@@ -81,7 +82,7 @@ async function openSite(
   const prefix = base.pathname.replace(/\/v1\/?$/, '');
   const assetsPath = `/viewer/assets/${assets.version}`;
   const streets_url = typeof streets === 'string' ? streets : streets && `${prefix}${archivePath(streets)}`;
-  const outside = [typeof streets === 'string' ? streets : null, tiles_url].filter((one) => one !== null);
+  const outside = [typeof streets === 'string' ? streets : '', tiles_url ?? ''].join(' ').match(/\S+/g) ?? [];
   const origins = new Set([base.origin, ...outside.map((one) => new URL(one).origin)]);
   const values = {
     api: `${prefix}/v1`,
@@ -89,7 +90,7 @@ async function openSite(
     assets: `${prefix}${assetsPath}`,
     ground: `${prefix}${archivePath(ground)}`,
     streets: streets_url ?? '',
-    map_sources: streets === null ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
+    map_sources: streets === null || isStyle(streets) ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
   };
   const site = new Map<string, Middleware>();
   const addPage = (path: string, page: string, framers?: string) => {
@@ -165,7 +166,7 @@ function fill(page: string, values: Readonly<Record<string, string>>): string {
 
 /**
  * Content-Security-Policy: own scripts and styles only, archives at the public address and at the addresses of a street map
- * and of the store. MapLibre draws images from `data:` and `blob:`.
+ * and of the store, nothing that these name. MapLibre draws images from `data:` and `blob:`.
  */
 function contentPolicy(origins: ReadonlySet<string>, framers = "'none'"): string {
   return [

@@ -92,7 +92,6 @@ export function openDisplay({
     setDateField(day.date);
     timeline.load(day.frames);
     describeDay(day);
-    map.redraw();
     await showView();
   }
 
@@ -186,7 +185,8 @@ export function openDisplay({
     setLoading(true);
     const { before } = state.day ?? {};
     const { daily_url = null, from = '' } = before ?? {};
-    await map.show(view, url, view === 'day' && daily_url !== null && daily_url !== url ? { from, daily_url } : null);
+    const shown = view === 'day' && daily_url !== null && daily_url !== url ? { from, daily_url } : null;
+    await map.show({ view, url, before: shown });
     if (chosenUrl(state) !== url) return;
     await hatchUncovered();
     setLoading(false);

@@ -22,7 +22,7 @@ import { openArchives } from './data/archives.ts';
 import { openService } from './data/service.ts';
 import { openDisplay } from './display.ts';
 import { openLayersCard } from './layers/card.ts';
-import { openGround } from './map/base-style.ts';
+import { openGround } from './map/ground.ts';
 import { openMap } from './map/map.ts';
 import { connectAccount, hidePrices } from './page/account.ts';
 import { drawLegend, drawReflectivityLegend } from './page/legend.ts';

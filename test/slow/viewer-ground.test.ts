@@ -187,8 +187,8 @@ serviceTest(
   async (t, { page, complaints }) => {
     await page.waitForTimeout(1500);
     const names = await namesOn(page);
-    t.true(drawnBy(names, 'places_locality').has(TESTSTEAD.town));
-    t.true(drawnBy(names, 'roads_highway').has('Test Turnpike'));
+    t.true(drawnBy(names, 'streets-places_locality').has(TESTSTEAD.town));
+    t.true(drawnBy(names, 'streets-roads_highway').has('Test Turnpike'));
     t.true(drawnBy(names, 'county-names').has('Cleveland County'));
     t.deepEqual(drawnBy(names, 'towns'), new Set());
     t.regex(await said(page, '#caution'), /OpenStreetMap/);
@@ -207,7 +207,58 @@ serviceTest(
   },
   async (t, { page, complaints }) => {
     await page.waitForTimeout(1500);
-    t.true(drawnBy(await namesOn(page), 'places_locality').has(TESTSTEAD.town));
+    t.true(drawnBy(await namesOn(page), 'streets-places_locality').has(TESTSTEAD.town));
+    t.deepEqual(complaints, []);
+  },
+);
+
+/** A style of an operator elsewhere: land, a road and its name. */
+function style(url: string): Buffer {
+  const source = { type: 'geojson', data: `${url}/roads.json`, attribution: 'Roads of the county' };
+  const road = { id: 'road', type: 'line', source: 'roads', paint: { 'line-color': '#0000ff', 'line-width': 6 } };
+  const name = {
+    id: 'name',
+    type: 'symbol',
+    source: 'roads',
+    layout: { 'symbol-placement': 'line', 'text-field': ['get', 'name'] },
+  };
+  const ground = { id: 'land', type: 'background', paint: { 'background-color': '#ffffff' } };
+  return Buffer.from(JSON.stringify({ version: 8, sources: { roads: source }, layers: [ground, road, name] }));
+}
+
+serviceTest(
+  'the style of a street map elsewhere is drawn with its roads over the hail and its names, and its sources are named',
+  {
+    path: `/viewer#map=${TOWN}`,
+    settings: async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'hail-style-'));
+      const { url } = await startWebServer(t, {}, filesIn([['/', folder]]));
+      const line = [
+        [TESTSTEAD.lon - 0.4, TESTSTEAD.lat - 0.03],
+        [TESTSTEAD.lon + 0.4, TESTSTEAD.lat - 0.03],
+      ];
+      const geometry = { type: 'LineString', coordinates: line };
+      writeFileSync(
+        join(folder, 'roads.json'),
+        JSON.stringify({ type: 'Feature', properties: { name: TESTSTEAD.town }, geometry }),
+      );
+      writeFileSync(join(folder, 'style.json'), style(url));
+      return { HAIL_BASEMAP: `${url}/style.json` };
+    },
+  },
+  async (t, { page, complaints }) => {
+    await page.waitForTimeout(1500);
+    const names = await namesOn(page);
+    t.true(drawnBy(names, 'streets-name').has(TESTSTEAD.town));
+    t.true(drawnBy(names, 'county-names').has('Cleveland County'));
+    t.deepEqual(drawnBy(names, 'towns'), new Set());
+    const order = await page.evaluate(() => {
+      const { hailMap } = globalThis as unknown as { readonly hailMap: { getLayersOrder(): string[] } };
+      return hailMap.getLayersOrder();
+    });
+    const height = (layer: string) => order.findIndex((id) => id.startsWith(layer));
+    t.true(height('streets-land') < height('day-swaths') && height('day-swaths') < height('streets-road'));
+    t.is(await said(page, '.maplibregl-ctrl-attrib-inner'), 'Roads of the county');
     t.deepEqual(complaints, []);
   },
 );

@@ -10,14 +10,21 @@ export interface MapArchive {
   readonly bytes: number;
 }
 
-/** A street map that the operator provides: a file that is served here, or an address that browsers read. */
+/**
+ * A street map that the operator provides: a file that is served here, or addresses that browsers read, between spaces: an archive,
+ * or a style, that for dark screens, and whatever these load from.
+ */
 export type Streets = MapArchive | string;
+
+/** True for addresses of MapLibre styles, false for an archive. */
+export const isStyle = (streets: Streets): boolean =>
+  typeof streets === 'string' && !new URL(streets.split(' ')[0] as string).pathname.endsWith('.pmtiles');
 
 const HEADER_BYTES = 127;
 const NAME_LETTERS = 16;
 
 /**
- * Opens the setting HAIL_BASEMAP, a path or an address; null without one. The name of a file changes with its size, time and header:
+ * Opens the setting HAIL_BASEMAP, a path or addresses; null without one. The name of a file changes with its size, time and header:
  * archives of a continent are too large to hash. Throws SettingsError for a path without an archive.
  */
 export async function openStreets(path: string | null): Promise<Streets | null> {

@@ -1,5 +1,7 @@
+import type { AddProtocolAction } from 'maplibre-gl';
 import { EtagMismatch, PMTiles, Protocol, type Source } from 'pmtiles';
 import type { ArchiveNote } from '../map/coverage.ts';
+import { SMOOTH_MAX_ZOOM, smoothTile } from '../map/smooth.ts';
 
 /** Archives are read in pieces of this many bytes: the picture of a scan is rarely more than one or two. */
 export const PIECE_BYTES = 65536;
@@ -18,9 +20,9 @@ export function openPieces(fetchRange: typeof fetch = (...request) => fetch(...r
   /** Archives that changed: the browser's HTTP cache may hold the earlier bytes. */
   const changed = new Set<string>();
 
-  const piece = (url: string, index: number): Promise<Piece> => {
+  const piece = (url: string, index: number, piece_bytes: number): Promise<Piece> => {
     const name = `${index} ${url}`;
-    const found = cache.get(name) ?? fetchPiece(fetchRange, url, index, changed.has(url));
+    const found = cache.get(name) ?? fetchPiece(fetchRange, url, index * piece_bytes, piece_bytes, changed.has(url));
     cache.delete(name);
     cache.set(name, found);
     found.catch(() => cache.delete(name));
@@ -39,30 +41,36 @@ export function openPieces(fetchRange: typeof fetch = (...request) => fetch(...r
   return {
     forget,
     /** Source of one archive for pmtiles. An archive whose ETag changed is read again. */
-    source(url: string): Source {
+    source(url: string, piece_bytes = PIECE_BYTES): Source {
       return {
         getKey: () => url,
         async getBytes(offset, length, _signal, etag) {
-          const first = Math.floor(offset / PIECE_BYTES);
-          const last = Math.floor((offset + length - 1) / PIECE_BYTES);
-          const pieces = await Promise.all(Array.from({ length: last - first + 1 }, (_, i) => piece(url, first + i)));
+          const first = Math.floor(offset / piece_bytes);
+          const last = Math.floor((offset + length - 1) / piece_bytes);
+          const indexes = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+          const pieces = await Promise.all(indexes.map((index) => piece(url, index, piece_bytes)));
           const expected = etag ?? pieces[0].etag;
           if (pieces.some((one) => one.etag !== expected)) {
             forget(url);
             throw new EtagMismatch(`${url} has ETag ${pieces.map((one) => one.etag)}, expected ${expected}`);
           }
-          return { data: join(pieces, offset - first * PIECE_BYTES, length), etag: expected };
+          return { data: join(pieces, offset - first * piece_bytes, length), etag: expected };
         },
       };
     },
   };
 }
 
-/** Fetches one piece; `reload` bypasses the browser's HTTP cache. */
-async function fetchPiece(fetchRange: typeof fetch, url: string, index: number, reload: boolean): Promise<Piece> {
-  const from = index * PIECE_BYTES;
+/** Fetches the piece from a byte on; `reload` bypasses the browser's HTTP cache. */
+async function fetchPiece(
+  fetchRange: typeof fetch,
+  url: string,
+  from: number,
+  bytes: number,
+  reload: boolean,
+): Promise<Piece> {
   const response = await fetchRange(url, {
-    headers: { Range: `bytes=${from}-${from + PIECE_BYTES - 1}` },
+    headers: { Range: `bytes=${from}-${from + bytes - 1}` },
     cache: reload ? 'reload' : 'default',
   });
   if (response.status !== 206) throw new Error(`${url} answered ${response.status} to a range request, expected 206`);
@@ -71,7 +79,6 @@ async function fetchPiece(fetchRange: typeof fetch, url: string, index: number, 
 
 /** `length` bytes from `start` of the first piece on; fewer at the end of the archive. */
 function join(pieces: readonly Piece[], start: number, length: number): ArrayBuffer {
-  if (pieces.length === 1) return pieces[0].bytes.slice(start, start + length);
   const all = new Uint8Array(pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
   let at = 0;
   for (const { bytes } of pieces) {
@@ -83,29 +90,42 @@ function join(pieces: readonly Piece[], start: number, length: number): ArrayBuf
 
 export type Archives = ReturnType<typeof openArchives>;
 
-/** Archives for MapLibre's protocol `pmtiles:`, with prefetching. */
+/** Archives for MapLibre's protocols `pmtiles:` and `smooth:`, with prefetching. */
 export function openArchives() {
   const pieces = openPieces();
   const protocol = new Protocol();
-  const archive = (url: string): PMTiles => {
-    const found = protocol.get(url);
-    if (found) return found;
-    const opened = new PMTiles(pieces.source(url));
-    protocol.add(opened);
+  const editions = new Map<string, number>();
+  /** Name of an archive for MapLibre: another one once it is read again. */
+  const nameOf = (url: string) => `${url}#${editions.get(url) ?? 0}`;
+  const archive = (url: string, piece_bytes?: number): PMTiles => {
+    const opened = protocol.tiles.get(nameOf(url)) ?? new PMTiles(pieces.source(url, piece_bytes));
+    protocol.tiles.set(nameOf(url), opened);
     return opened;
   };
   /** Makes the next use read the archive again; pmtiles would cache a failed header for good. */
   const forget = (url: string) => {
     pieces.forget(url);
-    protocol.tiles.delete(url);
+    protocol.tiles.delete(nameOf(url));
+    editions.set(url, (editions.get(url) ?? 0) + 1);
+  };
+  const pmtiles = protocol.tilev4 as AddProtocolAction;
+  const smooth: AddProtocolAction = async (asked, abort) => {
+    const { data } = await pmtiles({ ...asked, url: asked.url.replace(/^smooth:/, 'pmtiles:') }, abort);
+    if (data instanceof Uint8Array) return { data: smoothTile(data) };
+    return { data: { ...(data as object), maxzoom: SMOOTH_MAX_ZOOM, tiles: [`${asked.url}/{z}/{x}/{y}`] } };
   };
   return {
-    tile: protocol.tile,
+    protocols: { pmtiles, smooth },
     forget,
-    /** Address of an archive for a MapLibre source. */
-    address(url: string): string {
+    /** Address of an archive for a MapLibre source; `piece_bytes`: how much of it is read at a time. */
+    address(url: string, piece_bytes?: number): string {
+      archive(url, piece_bytes);
+      return `pmtiles://${nameOf(url)}`;
+    },
+    /** Address of the same archive with smoothed outlines and lines. */
+    smoothAddress(url: string): string {
       archive(url);
-      return `pmtiles://${url}`;
+      return `smooth://${nameOf(url)}`;
     },
     /** Prefetches the bytes that most pictures need. A failure is dropped: showing the archive reports it if it lasts. */
     prefetch(url: string): void {

@@ -11,7 +11,8 @@ import type {
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import type { View } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
-import { FONT, TOP, UNDER_HAIL } from '../map/hail-layers.ts';
+import { TOP, UNDER_HAIL } from '../map/pictures.ts';
+import { FONT } from '../map/style.ts';
 
 /** What the map shows at present, as far as layers depend on it. */
 export interface Shown {

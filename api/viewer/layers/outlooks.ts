@@ -1,6 +1,6 @@
 import type { Feature } from 'geojson';
 import type { SpcOutlookAnswer } from '../../../schemas/resources/convective-outlook.ts';
-import { UNDER_HAIL } from '../map/hail-layers.ts';
+import { UNDER_HAIL } from '../map/pictures.ts';
 import { timeInWords } from '../page/words.ts';
 import { areaMark, lineMark, type Reading, type ReadLayer, textMark } from './layer.ts';
 

@@ -1,41 +1,33 @@
+import type { StyleSpecification } from 'maplibre-gl';
 import {
+  AttributionControl,
   addProtocol,
-  type GeoJSONSource,
   Map as MapLibre,
   NavigationControl,
   type PaddingOptions,
   ScaleControl,
-  type VectorTileSource,
 } from 'maplibre-gl';
 import type { Archives } from '../data/archives.ts';
-import type { DayBefore, LngLat, MapPlace, View } from '../data/day.ts';
+import type { LngLat, MapPlace } from '../data/day.ts';
 import { BASEMAP } from '../page/palette.ts';
-import { baseStyle, EMPTY, type Ground, PICK, UNCOVERED } from './base-style.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
-import {
-  BEFORE,
-  layersOf,
-  recentLayers,
-  reflectivityLayer,
-  STORM_LAYERS,
-  TOP,
-  UNDER_BORDERS,
-  UNDER_HAIL,
-} from './hail-layers.ts';
-import { ARROW, arrowImage, HATCH, hatchImage, IMAGE_PIXEL_RATIO } from './images.ts';
+import { GRATICULE } from './ground.ts';
+import { ARROW, type Hail, hailPicture, type Look, reflectivityPicture, STORM_LAYERS } from './hail.ts';
 import { type Finding, pickAmong } from './pick.ts';
+import { openPictures, type Picture, TOP, UNDER_HAIL } from './pictures.ts';
+import { dot, layer } from './style.ts';
 
 /** West, south, east, north of the contiguous states. */
 const CONUS: [number, number, number, number] = [-125, 24, -66.5, 50];
-const ZOOM = { min: 2.5, max: 14, fit_max: 7.5 };
+const ZOOM = { min: 2.5, max: 16, fit_max: 7.5 };
 /** A click within this distance of a storm picks the storm. */
 const TOUCH_PX = 9;
-const REFLECTIVITY = 'reflectivity';
 /** A picture that takes longer counts as drawn, so that playing goes on. */
 const DRAWN_AT_LATEST_MS = 4000;
-
-/** The date before that is shown together with the day. */
-type Shown = (Pick<DayBefore, 'from'> & { readonly daily_url: string }) | null;
+/** Images are drawn at twice their size on the map. */
+const IMAGE_PIXEL_RATIO = 2;
+const HATCH = 'hatch';
+const PICK = 'pick';
 
 interface LatLon {
   readonly lat: number;
@@ -47,117 +39,69 @@ export type HailMap = Awaited<ReturnType<typeof openMap>>;
 /** The map: base map, hail of a day or a scan, and the content drawn at a place. */
 export async function openMap(
   container: HTMLElement,
-  given: { ground: Ground; archives: Archives; place: MapPlace | null },
+  { ground, archives, place }: { ground: StyleSpecification; archives: Archives; place: MapPlace | null },
 ) {
-  const { archives } = given;
-  addProtocol('pmtiles', archives.tile);
-  const map = await loadMap(container, given);
+  for (const [name, tile] of Object.entries(archives.protocols)) addProtocol(name, tile);
+  const map = await loadMap(container, ground, place);
+  const { put, layersOf } = openPictures(map);
   let uncovered: UncoveredBlocks | null = null;
-  /** Archive of each view that is on the map. */
-  const shown: Record<View, string | null> = { day: null, scan: null };
-  /** Layers of each view that are on the map. */
-  const added: Record<View, { bands: string[]; all: string[] }> = {
-    day: { bands: [], all: [] },
-    scan: { bands: [], all: [] },
-  };
-  /** Archive of the date before, shown together with the day. */
-  let shownBefore: string | null = null;
-  /** The archive of the day was redrawn under its address. */
-  let redrawn = false;
-  /** Archive of reflectivity under the hail. */
-  let underlay: string | null = null;
+  let shown: Hail | null = null;
+  let look: Look = { is_seen: true, is_smooth: false };
+  const putHail = () => put('hail', shown && hailPicture(shown, look, archives));
 
-  const geojson = (name: string) => map.getSource(name) as GeoJSONSource;
-  const tiles = (name: string) => map.getSource(name) as VectorTileSource | undefined;
-
-  const remove = (view: View) => {
-    for (const id of added[view].all) map.removeLayer(id);
-    added[view] = { bands: [], all: [] };
-    if (map.getSource(view)) map.removeSource(view);
-    shown[view] = null;
-    if (view === 'day' && map.getSource(BEFORE)) map.removeSource(BEFORE);
-    if (view === 'day') shownBefore = null;
-  };
-  const add = (view: View, url: string, before: Shown = null) => {
-    map.addSource(view, { type: 'vector', url: archives.address(url) });
-    if (before) map.addSource(BEFORE, { type: 'vector', url: archives.address(before.daily_url) });
-    const { fills, marks } = before ? recentLayers(before.from) : layersOf(view);
-    for (const layer of fills) map.addLayer(layer, UNDER_BORDERS);
-    for (const layer of marks) map.addLayer(layer, TOP);
-    added[view] = { bands: fills.map(({ id }) => id), all: [...fills, ...marks].map(({ id }) => id) };
-    shown[view] = url;
-    shownBefore = before?.daily_url ?? null;
-  };
-
+  put(UNDER_HAIL, hatching(null));
+  put(PICK, ring(null));
   return {
     map,
+    put,
+    layersOf,
     /** Removes all hail, hatching and reflectivity from the map. */
     clear(): void {
-      remove('day');
-      remove('scan');
+      shown = null;
+      putHail();
       this.hatch(null);
       this.setReflectivity(null);
     },
     /** Puts the archive of a scan's reflectivity under the hail; null removes it. */
     setReflectivity(url: string | null): void {
-      if (url === underlay) return;
-      underlay = url;
-      const source = tiles(REFLECTIVITY);
-      if (url === null) {
-        map.removeLayer(REFLECTIVITY);
-        map.removeSource(REFLECTIVITY);
-      } else if (source) source.setUrl(archives.address(url));
-      else {
-        map.addSource(REFLECTIVITY, { type: 'vector', url: archives.address(url) });
-        map.addLayer(reflectivityLayer(REFLECTIVITY), UNDER_HAIL);
-      }
+      put('reflectivity', url === null ? null : reflectivityPicture(archives.address(url)));
     },
-    /** Shows an archive in place of the current one; two scans change without a blank between them. Resolves once drawn. */
-    async show(view: View, url: string, before: Shown = null): Promise<void> {
-      remove(view === 'day' ? 'scan' : 'day');
-      const isSame = shown[view] === url && (view === 'scan' || shownBefore === (before?.daily_url ?? null));
-      if (isSame && !(redrawn && view === 'day')) return;
-      const source = tiles(view);
-      if (source && (view === 'scan' || isSame)) {
-        source.setUrl(archives.address(url));
-        shown[view] = url;
-      } else {
-        remove(view);
-        add(view, url, before);
-      }
-      if (view === 'day') redrawn = false;
-      await drawn(map);
+    /** Shows hail in place of the current one. Resolves once drawn. */
+    async show(hail: Hail): Promise<void> {
+      shown = hail;
+      if (putHail()) await drawn(map);
     },
-    /** Makes the next `show` of the day read its archive again. */
-    redraw(): void {
-      redrawn = true;
+    /** Draws what is shown, and what will be, in another way. */
+    setLook(changed: Look): void {
+      look = changed;
+      putHail();
     },
     /** Drawn size and storm at a place; null while nothing is shown. */
     sizeAt(at: LngLat): Finding | null {
-      const view = shown.scan ? 'scan' : shown.day ? 'day' : null;
-      if (!view) return null;
-      const storms = STORM_LAYERS[view].filter((id) => map.getLayer(id));
+      if (shown === null) return null;
       const { x, y } = map.project(at);
+      const layers = layersOf('hail');
       const near = map.queryRenderedFeatures(
         [
           [x - TOUCH_PX, y - TOUCH_PX],
           [x + TOUCH_PX, y + TOUCH_PX],
         ],
-        { layers: storms },
+        { layers: layers.filter((id) => STORM_LAYERS.includes(id)) },
       );
-      return pickAmong(map.queryRenderedFeatures([x, y], { layers: added[view].bands }), near, (lng, lat) => {
+      const bands = map.queryRenderedFeatures([x, y], { layers }).filter(({ layer }) => layer.type === 'fill');
+      return pickAmong(bands, near, (lng, lat) => {
         const point = map.project([lng, lat]);
         return Math.hypot(point.x - x, point.y - y);
       });
     },
     /** Marks the picked place; null removes the mark. */
     mark(at: LngLat | null): void {
-      void geojson(PICK).setData(at ? { type: 'Point', coordinates: [at.lng, at.lat] } : EMPTY);
+      put(PICK, ring(at));
     },
     /** Hatches areas without radar coverage; null (coverage not known) hatches nothing. */
     hatch(blocks: UncoveredBlocks | null): void {
       uncovered = blocks;
-      void geojson(UNCOVERED).setData(uncoveredArea(blocks));
+      put(UNDER_HAIL, hatching(blocks));
     },
     /** Whether radar covers a place; null where that is not known. */
     isCovered: (at: LngLat) => isCovered(uncovered, at),
@@ -173,7 +117,8 @@ export async function openMap(
       const box: [number, number, number, number] = places.length
         ? [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)]
         : CONUS;
-      map.fitBounds(box, { padding, maxZoom: ZOOM.fit_max, animate: animate && !prefersReducedMotion() });
+      const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+      map.fitBounds(box, { padding, maxZoom: ZOOM.fit_max, animate: animate && !isCalm });
     },
     place(): MapPlace {
       const { lng, lat } = map.getCenter();
@@ -183,13 +128,10 @@ export async function openMap(
 }
 
 /** The base map with its controls and images, loaded. */
-async function loadMap(
-  container: HTMLElement,
-  { ground, place }: { ground: Ground; place: MapPlace | null },
-): Promise<MapLibre> {
+async function loadMap(container: HTMLElement, style: StyleSpecification, place: MapPlace | null): Promise<MapLibre> {
   const map = new MapLibre({
     container,
-    style: baseStyle(ground),
+    style,
     ...(place
       ? { center: [place.lon, place.lat], zoom: place.zoom }
       : { bounds: CONUS, fitBoundsOptions: { padding: 24 } }),
@@ -208,14 +150,41 @@ async function loadMap(
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right');
   map.addControl(new ScaleControl({ unit: 'imperial', maxWidth: 90 }), 'top-right');
   map.addControl(new ScaleControl({ unit: 'metric', maxWidth: 90 }), 'top-right');
+  // Says what the style of the operator asks for; our own sources are named in the page.
+  map.addControl(new AttributionControl({ compact: true }), 'top-right');
   await new Promise((resolve) => map.once('load', resolve));
-  map.addImage(ARROW, arrowImage(BASEMAP.track), { pixelRatio: IMAGE_PIXEL_RATIO });
-  map.addImage(HATCH, hatchImage(BASEMAP.border), { pixelRatio: IMAGE_PIXEL_RATIO });
-  map.addLayer(
-    { id: UNDER_HAIL, type: 'fill', source: UNCOVERED, paint: { 'fill-pattern': HATCH, 'fill-opacity': 0.8 } },
-    'graticule',
-  );
+  map.addImage(ARROW, image(32, BASEMAP.track, 'fill', 'M26 16 8 7l4 9-4 9z'), { pixelRatio: IMAGE_PIXEL_RATIO });
+  const diagonals = 'M-16 16 0 0M0 16 16 0M16 16 32 0';
+  map.addImage(HATCH, image(16, BASEMAP.border, 'stroke', diagonals), { pixelRatio: IMAGE_PIXEL_RATIO });
   return map;
+}
+
+/** A square image of a path, `side` in pixels. */
+function image(side: number, color: string, draw: 'fill' | 'stroke', path: string): ImageData {
+  const pen = new OffscreenCanvas(side, side).getContext('2d') as OffscreenCanvasRenderingContext2D;
+  Object.assign(pen, { fillStyle: color, strokeStyle: color, lineWidth: 1.5 });
+  pen[draw](new Path2D(path));
+  return pen.getImageData(0, 0, side, side);
+}
+
+/** Areas without radar coverage, hatched, over the land. */
+function hatching(blocks: UncoveredBlocks | null): Picture {
+  const hatch = { type: 'fill', paint: { 'fill-pattern': HATCH, 'fill-opacity': 0.8 } } as const;
+  return {
+    sources: { [UNDER_HAIL]: { type: 'geojson', data: uncoveredArea(blocks) } },
+    layers: [[GRATICULE, [layer(UNDER_HAIL, UNDER_HAIL, hatch)]]],
+  };
+}
+
+/** Ring around the picked place. */
+function ring(at: LngLat | null): Picture {
+  const edge = (color: string, width: number) =>
+    dot('transparent', 7, color, { paint: { 'circle-stroke-width': width } });
+  const coordinates = at ? [[at.lng, at.lat]] : [];
+  return {
+    sources: { [PICK]: { type: 'geojson', data: { type: 'MultiPoint', coordinates } } },
+    layers: [[undefined, [layer(TOP, PICK, edge(BASEMAP.land, 4)), layer(PICK, PICK, edge(BASEMAP.ink, 2))]]],
+  };
 }
 
 /** Resolves when the map is idle, at the latest after `DRAWN_AT_LATEST_MS`. */
@@ -229,8 +198,4 @@ function drawn(map: MapLibre): Promise<void> {
     }
     map.once('idle', done);
   });
-}
-
-function prefersReducedMotion(): boolean {
-  return matchMedia('(prefers-reduced-motion: reduce)').matches;
 }

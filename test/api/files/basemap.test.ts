@@ -90,6 +90,13 @@ for (const [what, streets, tiles_url, named, origins] of [
     'https://maps.example.com/us.pmtiles?a=1&amp;b=2',
     ' https://maps.example.com',
   ],
+  [
+    'a style and its tiles elsewhere open the page',
+    'https://maps.example.com/light.json https://maps.example.com/dark.json https://img.example.org',
+    null,
+    'https://maps.example.com/light.json https://maps.example.com/dark.json https://img.example.org',
+    ' https://maps.example.com https://img.example.org',
+  ],
   ['a store of archives opens the page', null, 'https://tiles.example.com/hail', '', ' https://tiles.example.com'],
 ] as const)
   test(`${what} to its own address and no other`, async (t) => {
@@ -97,7 +104,7 @@ for (const [what, streets, tiles_url, named, origins] of [
     t.is(metaOf(html, 'hail-streets'), named);
     t.is(metaOf(html, 'hail-api'), '/service/v1');
     t.true(policy.includes(`connect-src 'self' https://hail.example${origins};`));
-    t.is(html.includes('Map: © OpenStreetMap contributors, Protomaps'), streets !== null);
+    t.is(html.includes('Map: © OpenStreetMap contributors, Protomaps'), streets?.includes('.pmtiles') === true);
     t.true(html.includes('src="/service/viewer/assets/'));
   });
 

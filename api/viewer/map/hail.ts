@@ -1,0 +1,211 @@
+import type { LayerSpecification as Layer } from 'maplibre-gl';
+import type { DayBefore, View } from '../data/day.ts';
+import { BASEMAP, REFLECTIVITY, SIZES } from '../page/palette.ts';
+import { MM_PER_INCH } from '../page/words.ts';
+import { type Picture, TOP, UNDER_BORDERS, UNDER_HAIL } from './pictures.ts';
+import { BOLD_FONT, byNumber, bySteps, byZoom, dot, expression, fill, layer, line, text } from './style.ts';
+
+/** Image of the head of an arrow that points east. */
+export const ARROW = 'arrow';
+/** Least size with a label, mm: far out there is less room for labels. */
+const LABEL_MIN_MM = { far: 38, from_zoom_6: 25, from_zoom_7: 19 };
+/** Slower storms have no arrow. */
+const ARROW_MIN_KMH = 5;
+/** Distance from the dot to the arrow head at full size. */
+const ARROW_OFFSET_PX = 15;
+
+/** Side of the label that is at the dot. */
+type Anchor = 'left' | 'right' | 'top' | 'bottom';
+/** Storms mostly move east: the label goes above or below the arrow. */
+const ARROW_LABEL_ANCHORS: Anchor[] = ['bottom', 'top', 'right', 'left'];
+const PATH_LABEL_ANCHORS: Anchor[] = ['left', 'right', 'bottom', 'top'];
+
+/** Source of the swaths of the date before that of the source `day`, where two dates are shown together. */
+const BEFORE = 'before';
+
+/** Layers of storms with their exact size. */
+export const STORM_LAYERS: readonly string[] = ['scan-storms', 'day-peaks', `${BEFORE}-peaks`];
+
+/** What is shown of the hail. */
+export interface Hail {
+  readonly view: View;
+  readonly url: string;
+  /** The date before that is shown together with the day. */
+  readonly before: (Pick<DayBefore, 'from'> & { readonly daily_url: string }) | null;
+}
+
+/** How hail is drawn. */
+export interface Look {
+  /** Unseen hail stays on the map: a click still finds the size at a place, and storms their motion. */
+  readonly is_seen: boolean;
+  /** Outlines are smoothed in place of the pixels of the grid. */
+  readonly is_smooth: boolean;
+}
+
+/** Addresses of an archive for MapLibre. */
+interface Addresses {
+  readonly address: (url: string) => string;
+  readonly smoothAddress: (url: string) => string;
+}
+
+/** The hail of a day or a scan: swaths under the borders, storms and their paths over them. */
+export function hailPicture({ view, url, before }: Hail, look: Look, { address, smoothAddress }: Addresses): Picture {
+  const vector = (url: string) => ({ type: 'vector', url }) as const;
+  const sources = (name: string, url: string) => ({
+    [name]: vector(address(url)),
+    ...(view === 'day' || look.is_smooth ? { [smooth(name)]: vector(smoothAddress(url)) } : {}),
+  });
+  const { fills, marks } =
+    view === 'scan' ? scanLayers(look) : before ? recentLayers(before.from, look) : dayLayers('day', look);
+  const drawn = (layers: readonly Layer[]) => (look.is_seen ? layers : layers.map(unseen));
+  return {
+    sources: { ...sources(view, url), ...(before && sources(BEFORE, before.daily_url)) },
+    layers: [
+      [UNDER_BORDERS, drawn(fills)],
+      [TOP, drawn(marks)],
+    ],
+  };
+}
+
+/** Reflectivity of a scan: bands that do not overlap, in muted colours, without edges; only the land is below it. */
+export function reflectivityPicture(url: string): Picture {
+  const [lowest, ...higher] = REFLECTIVITY;
+  const color = bySteps('dbz', lowest.color, ...higher.flatMap(({ dbz_min, color }) => [dbz_min, color]));
+  const bands = fill(color, 1, { paint: { 'fill-antialias': false } });
+  return {
+    sources: { reflectivity: { type: 'vector', url } },
+    layers: [[UNDER_HAIL, [layer('reflectivity', 'reflectivity', bands, 'reflectivity')]]],
+  };
+}
+
+const smooth = (source: string) => `${source}-smooth`;
+
+interface HailLayers {
+  readonly fills: readonly Layer[];
+  readonly marks: readonly Layer[];
+}
+
+/**
+ * Layers of two dates together: of each size the date before and then the date, so that the largest size paints last. Of the
+ * date before, storms whose largest hail fell before the time `from` have no mark.
+ */
+function recentLayers(from: string, look: Look): HailLayers {
+  const [day, before] = [dayLayers('day', look), dayLayers(BEFORE, look)];
+  const fills = SIZES.flatMap(({ mm_min }) =>
+    [...before.fills, ...day.fills].map(
+      (layer) => ({ ...layer, id: `${layer.id}-${mm_min}`, filter: ['==', ['get', 'mm_min'], mm_min] }) as Layer,
+    ),
+  );
+  const isRecent = ['>=', ['get', 'time'], from];
+  const marks = before.marks.map((layer) => {
+    if (!('source-layer' in layer) || layer['source-layer'] !== 'peaks') return layer;
+    return { ...layer, filter: layer.filter ? ['all', layer.filter, isRecent] : isRecent } as Layer;
+  });
+  return { fills, marks: [...marks, ...day.marks] };
+}
+
+/** Layers of the archive of a scan: MESH, motion, storms. */
+function scanLayers({ is_smooth }: Look): HailLayers {
+  const motion = line(BASEMAP.track, byZoom(4, 1, 9, 2.2), {
+    layout: { 'line-cap': 'round' },
+    paint: { 'line-opacity': 0.85 },
+  });
+  const arrows = {
+    type: 'symbol',
+    minzoom: 4.5,
+    filter: expression('>=', ['coalesce', ['get', 'speed_kmh'], 0], ARROW_MIN_KMH),
+    layout: {
+      'icon-image': ARROW,
+      'icon-size': byZoom(4.5, 0.6, 10, 1.1),
+      'icon-offset': [ARROW_OFFSET_PX, 0],
+      // The image points east, which is direction 90.
+      'icon-rotate': ['-', ['get', 'direction_deg'], 90],
+      'icon-rotation-alignment': 'map',
+      'icon-allow-overlap': true,
+      'icon-ignore-placement': true,
+    },
+  } as const;
+  return {
+    fills: [sizeFill('scan', 'hail', is_smooth)],
+    marks: [
+      layer('scan-motion', 'scan', motion, 'motion'),
+      layer('scan-arrows', 'scan', arrows as never, 'storms'),
+      storms('scan', 'storms', 'mm', 1),
+      labels('scan', 'storms', 'mm', ARROW_LABEL_ANCHORS),
+    ],
+  };
+}
+
+/** Layers of the archive of a day: swath tiers, tracks, peaks. Tracks are always smoothed: centroids of pixels jump. */
+function dayLayers(source: string, { is_smooth }: Look): HailLayers {
+  const tracks = line(BASEMAP.track, byZoom(4, 0.6, 9, 1.6), {
+    layout: { 'line-cap': 'round' },
+    paint: { 'line-opacity': byZoom(4, 0.45, 8, 0.8) },
+  });
+  return {
+    fills: [sizeFill(source, 'swaths', is_smooth)],
+    marks: [
+      layer(`${source}-tracks`, smooth(source), tracks, 'tracks'),
+      storms(source, 'peaks', 'peak_mm', 0.8),
+      labels(source, 'peaks', 'peak_mm', PATH_LABEL_ANCHORS),
+    ],
+  };
+}
+
+/**
+ * Each step covers everything at or above its size. The tile has the smallest step first, so that the largest paints last.
+ * Opaque, so that a colour on the map is the colour of the legend.
+ */
+function sizeFill(source: string, of: string, is_smooth: boolean): Layer {
+  const part = fill(stepColor('mm_min'), 1, { layout: { 'fill-sort-key': ['get', 'mm_min'] } });
+  return layer(`${source}-${of}`, is_smooth ? smooth(source) : source, part, of);
+}
+
+/** Circles at storms; `size` names the attribute, mm. */
+function storms(source: string, of: string, size: string, factor: number): Layer {
+  const radius = (scale: number) => byNumber(size, 15, 3 * scale, 60, 5.5 * scale, 110, 7 * scale);
+  const radii = byZoom(3, radius(0.55 * factor), 6, radius(factor), 10, radius(1.7 * factor));
+  const part = dot(stepColor(size), radii, BASEMAP.ink, {
+    layout: { 'circle-sort-key': ['get', size] },
+    paint: { 'circle-stroke-width': byZoom(3, 0.6, 6, 1.2) },
+  });
+  return layer(`${source}-${of}`, source, part, of);
+}
+
+/** Size labels at storms; `size` names the attribute, mm. */
+function labels(source: string, of: string, size: string, anchors: Anchor[]): Layer {
+  const { far, from_zoom_6, from_zoom_7 } = LABEL_MIN_MM;
+  const atLeast = (mm: number) => ['>=', ['get', size], mm];
+  const digits = { 'min-fraction-digits': 1, 'max-fraction-digits': 1 };
+  const inches = ['number-format', ['/', ['get', size], MM_PER_INCH], digits];
+  const words = expression('concat', inches, ' in · ', ['to-string', ['round', ['get', size]]], ' mm');
+  const part = text(words, BASEMAP.ink, BASEMAP.land, {
+    minzoom: 4.5,
+    filter: expression('step', ['zoom'], atLeast(far), 6, atLeast(from_zoom_6), 7, atLeast(from_zoom_7)),
+    layout: {
+      'symbol-sort-key': ['-', 0, ['get', size]],
+      'text-font': BOLD_FONT,
+      'text-size': 12,
+      'text-variable-anchor': anchors,
+      'text-radial-offset': 0.8,
+      'text-justify': 'auto',
+      'text-padding': 4,
+    },
+  });
+  return layer(`${source}-labels`, source, part, of);
+}
+
+/** Colour of the step that the attribute `size` reaches. */
+function stepColor(size: string) {
+  const [lowest, ...higher] = SIZES;
+  return bySteps(size, lowest.color, ...higher.flatMap(({ mm_min, color }) => [mm_min, color]));
+}
+
+const TRANSPARENT: Readonly<Record<string, object>> = {
+  fill: { 'fill-opacity': 0 },
+  line: { 'line-opacity': 0 },
+  circle: { 'circle-opacity': 0, 'circle-stroke-opacity': 0 },
+  symbol: { 'icon-opacity': 0, 'text-opacity': 0 },
+};
+
+const unseen = (layer: Layer) => ({ ...layer, paint: { ...layer.paint, ...TRANSPARENT[layer.type] } }) as Layer;
