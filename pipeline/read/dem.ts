@@ -134,9 +134,12 @@ async function checkBlocks(image: GeoTIFFImage, path: string): Promise<void> {
 function gridOf(image: GeoTIFFImage, path: string): HeightGrid & { readonly step_arcsec: number } {
   const [rows, cols] = [image.getHeight(), image.getWidth()];
   const turned = image.fileDirectory.getValue('ModelTransformation');
-  const [west, north] = image.getOrigin() as [number, number];
+  const [tied_lon, tied_lat] = image.getOrigin() as [number, number];
   const [lon_step, down] = image.getResolution() as [number, number];
   const lat_step = -down;
+  // The library takes the position of the tie point for that of the corner, whichever pixel is tied.
+  const [tied_col, tied_row] = image.fileDirectory.getValue('ModelTiepoint') ?? [0, 0];
+  const [west, north] = [tied_lon - tied_col * lon_step, tied_lat + tied_row * lat_step];
   if (turned || !(lon_step > 0 && lat_step > 0 && rows * lat_step <= 181 && cols * lon_step <= 361))
     throw badFile(
       path,

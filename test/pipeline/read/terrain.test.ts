@@ -54,8 +54,8 @@ async function heightsOf(dem: Awaited<ReturnType<typeof openDem>>, first: number
 }
 
 /** A model of half a degree as another writer makes it. */
-function madeElsewhere(heights: Float32Array, width: number): Uint8Array {
-  const places = { GeographicTypeGeoKey: 4326, ModelPixelScale: [0.5, 0.5, 0], ModelTiepoint: [0, 0, 0, -100, 50, 0] };
+function madeElsewhere(heights: Float32Array, width: number, ModelTiepoint = [0, 0, 0, -100, 50, 0]): Uint8Array {
+  const places = { GeographicTypeGeoKey: 4326, ModelPixelScale: [0.5, 0.5, 0], ModelTiepoint };
   return new Uint8Array(writeArrayBuffer(heights, { width, height: heights.length / width, ...places }));
 }
 
@@ -78,6 +78,17 @@ test('a pixel that is a point has its place at the corner that the file gives', 
   const dem = await opened(t, { keys: { [KEY.raster]: 2 } });
   t.deepEqual([dem.north_lat, dem.west_lon], [50, -100]);
 });
+
+// GeoTIFF 1.1, section 7.1.2.2: the raster point I J lies at X Y, so that the corner lies I steps west and J steps north of it.
+for (const tie of [
+  [3, 2, 0, -98.5, 49, 0],
+  [0.5, 0.5, 0, -99.75, 49.75, 0],
+])
+  test(`the corner of a model follows from the pixel that the file ties, ${tie.slice(0, 2)}`, async (t) => {
+    const dem = await openDem(await written(t, madeElsewhere(Float32Array.from([1, 2, 3, 4, 5, 6]), 3, tie)), true);
+    t.teardown(() => dem.close());
+    t.deepEqual([dem.north_lat, dem.west_lon], [49.75, -99.75]);
+  });
 
 test('what is not a height is not known: the nodata value, NaN, and what no place on earth has', async (t) => {
   const values = [12, -9999, Number.NaN, -32768, 9001, -3.4e38, -11_000, 8848];
