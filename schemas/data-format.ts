@@ -2,7 +2,7 @@ import type { Table } from './columns.ts';
 import { RELEASE } from './release.ts';
 
 /** The data format that this release writes and reads. A change that its readers would refuse or misread raises it. */
-export const DATA_FORMAT = 3;
+export const DATA_FORMAT = 4;
 
 /** Why a data root cannot be read, by the content of its `root.json`; null when it can. `program` is the reader, such as `hail-api`. */
 export function formatFault(root: unknown, program: string): string | null {

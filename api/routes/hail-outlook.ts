@@ -2,16 +2,17 @@ import { z } from 'zod';
 import { boxAround } from '../../schemas/geo/around.ts';
 import { cellsIn, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import { hourEnds, hoursOver, outlookDate } from '../../schemas/outlook-day.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { HAIL_OUTLOOK_EXAMPLE, HailOutlook, type OutlookDay } from '../../schemas/resources/outlook.ts';
-import { type Outlook, outlook } from '../../schemas/tables/forecast.ts';
+import { type Forecast, forecast, type Outlook, outlook } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { pointQuery, radiusQuery } from '../http/decode.ts';
 import { readTable } from '../queries/sql.ts';
+import { hoursAhead } from '../rules/hours-ahead.ts';
 import { type Near, nearestWithin } from '../rules/nearest.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
-import { runningOutlookDate } from './outlooks-spc.ts';
 
 /** The bounds leave out most of the file by its statistics. */
 const NEAR = `WHERE forecast_date >= $2::DATE AND geohash4 BETWEEN $4 AND $5
@@ -35,13 +36,17 @@ export const getHailOutlook = readEndpoint({
   reply: HailOutlook,
   example: HAIL_OUTLOOK_EXAMPLE,
   price: flatPrice('hail.outlook', 15),
-  plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlook') }),
-  answer: async ({ query, now_ms, plan: { collection }, services: { engine } }) => {
+  plan: ({ edition }) => ({
+    dates: [],
+    collection: edition.collection('outlook'),
+    hour_paths: edition.collection('forecast')?.paths() ?? [],
+  }),
+  answer: async ({ query, now_ms, plan: { collection, hour_paths }, services: { engine } }) => {
     if (collection === null) return { body: hailOutlook(query, null, null), provenance: null };
     const { radius_km } = query;
     const near = cellsIn(boxAround(query, radius_km));
     const names = near.map(({ geohash4 }) => geohash4).sort();
-    const asked = [runningOutlookDate(now_ms), names, names[0] ?? '', names.at(-1) ?? ''];
+    const asked = [outlookDate(now_ms), names, names[0] ?? '', names.at(-1) ?? ''];
     const rows = await readTable(engine, outlook, names.length === 0 ? [] : collection.paths(), NEAR, asked);
     const daysOf = Map.groupBy(rows, ({ geohash4 }) => geohash4);
     const cell = nearestWithin(
@@ -49,18 +54,20 @@ export const getHailOutlook = readEndpoint({
       near.filter(({ geohash4 }) => daysOf.has(geohash4)),
       radius_km,
     );
-    const found = cell === null ? null : { cell, days: daysOf.get(cell.item.geohash4) ?? [] };
-    const provenances = found?.days.map(({ data_source }) => data_source) ?? [collection.source];
-    return { body: hailOutlook(query, found, collection.as_of_ms), provenance: combineProvenances(provenances) };
+    if (cell === null) return { body: hailOutlook(query, null, collection.as_of_ms), provenance: collection.source };
+    const { geohash4 } = cell.item;
+    const rowsOfCell = daysOf.get(geohash4) ?? [];
+    const hours = await readTable(engine, forecast, hour_paths, 'WHERE geohash4 = $2', [geohash4]);
+    const days = rowsOfCell.map((row) => dayOf(row, hours, now_ms));
+    const provenance = combineProvenances(rowsOfCell.map(({ data_source }) => data_source));
+    return { body: hailOutlook(query, { cell, days }, collection.as_of_ms), provenance };
   },
 });
-
-type OutlookRow = Omit<Outlook, 'geohash4' | 'lat' | 'lon'>;
 
 /** The outlook at a point from that of the nearest cell; null where no cell is near enough. */
 function hailOutlook(
   position: Position,
-  found: { readonly cell: Near<Geohash4Cell>; readonly days: readonly OutlookRow[] } | null,
+  found: { readonly cell: Near<Geohash4Cell>; readonly days: OutlookDay[] } | null,
   data_as_of: number | null,
 ): HailOutlook {
   return {
@@ -68,25 +75,27 @@ function hailOutlook(
     covered: found !== null,
     cell:
       found === null ? null : { geohash4: found.cell.item.geohash4, distance_km: rounded(found.cell.distance_km, 2) },
-    outlook: (found?.days ?? []).map(dayOf),
+    outlook: found?.days ?? [],
     data_as_of: timestamp(data_as_of),
   };
 }
 
-function dayOf(row: OutlookRow): OutlookDay {
+function dayOf(row: Outlook, forecasts: readonly Forecast[], now_ms: number): OutlookDay {
+  const chances = new Map(forecasts.map(({ valid_time, hail_probability }) => [valid_time, hail_probability]));
+  const hours = hourEnds(row.forecast_date).map((end_ms) => chances.get(end_ms) ?? null);
   return {
     day: row.day,
     forecast_date: row.forecast_date,
     hail_probability: rounded(row.hail_probability_pct, 1),
-    // Earlier files have no word for climatology alone.
-    confidence: { score: rounded(row.confidence_score, 3), state: row.confidence_state ?? 'low' },
+    confidence: { score: rounded(row.confidence_score, 3), state: row.confidence_state },
     primary_source: row.primary_source,
     components: {
       spc_pct: rounded(row.spc_pct, 1),
       hrrr_pct: rounded(row.hrrr_pct, 1),
       climo_pct: rounded(row.climo_pct, 1),
     },
-    // Not rounded to tenths: the complements of the hours multiply to that of the day.
-    hourly: row.hourly_pct?.split(' ').map(Number) ?? null,
+    ...(row.day === 1
+      ? hoursAhead(row.hail_probability_pct, row.lon, hours, hoursOver(row.forecast_date, now_ms))
+      : { remaining_probability: null, hourly: null }),
   };
 }

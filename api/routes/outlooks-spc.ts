@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { geohash, geohashBox } from '../../schemas/geo/geohash.ts';
 import { boxRing, type Position } from '../../schemas/geo/position.ts';
+import { outlookDate } from '../../schemas/outlook-day.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import {
   categoryName,
@@ -17,7 +18,7 @@ import {
 } from '../../schemas/resources/convective-outlook.ts';
 import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
 import { type OutlookHazard, type OutlookPart, type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
-import { addDays, MS_PER_DAY, monthOf, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
+import { addDays, MS_PER_DAY, monthOf, timestamp, utcDate } from '../../schemas/time.ts';
 import { booleanQuery, enumQuery, integerQuery, pointQuery } from '../http/decode.ts';
 import type { CollectionEdition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
@@ -117,20 +118,12 @@ function timeOf(
 export const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;
 const NO_AREA = 'No thunderstorm area';
 
-/** Hour of UTC at which the days of outlooks begin. */
-const DAY_START_HOUR = 12;
-
-/** Date of the day of outlooks that is running: that of the last 12 UTC. Earlier days are over. */
-export function runningOutlookDate(at_ms: number): string {
-  return stormDate(at_ms, DAY_START_HOUR);
-}
-
 /**
  * The product of a day at an instant, 1 for the one that is running: the areas of the newest issue that covers its date, whichever
  * day that was of the issue; none where no issue does.
  */
 export function outlookOfDay(areas: readonly SpcOutlook[], day: number, at_ms: number): SpcOutlook[] {
-  const date = addDays(runningOutlookDate(at_ms), day - 1);
+  const date = addDays(outlookDate(at_ms), day - 1);
   const issued = areas.filter(({ forecast_date, issue_time }) => forecast_date === date && issue_time <= at_ms);
   const [newest] = issued.toSorted((a, b) => b.issue_time - a.issue_time);
   return issued.filter((area) => area.day === newest?.day && area.data_source === newest.data_source);

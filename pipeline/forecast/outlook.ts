@@ -3,20 +3,18 @@ import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
+import { DAY_HOURS, type DayHours, dayOfHours, hoursOver, outlookDate, usualRest } from '../../schemas/outlook-day.ts';
 import { combineProvenances, type MixedProvenance, type Provenance } from '../../schemas/provenance.ts';
 import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
 import type { SpcOutlook } from '../../schemas/tables/feeds.ts';
 import { type Forecast, OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/tables/forecast.ts';
 import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
 import { blendDay } from './blend.ts';
-import { dayProbabilityPct, daysInMonth, hourlyDisaggregation } from './diurnal-climatology.ts';
+import { dayProbabilityPct, daysInMonth } from './diurnal-climatology.ts';
 import { forecastRow, type HourColumns, modelProbability } from './hourly.ts';
 
-const DAY_HOURS = 24;
 /** Share of the hours of a day that the model must cover to forecast it; of a running day, of the hours that are not over. */
 const ENOUGH_SHARE = 0.5;
-/** A storm raises the probability of its hour and of those before and after. */
-const HOURS_PER_STORM = 3;
 
 /** Published climatology. */
 export interface Climatology {
@@ -35,21 +33,15 @@ export interface OutlookInput {
   readonly climatology: Climatology | null;
 }
 
-/** First date of an outlook made at an instant: that of the last 12 UTC. */
-export function firstOutlookDate(now: number): string {
-  return new Date(now - 12 * MS_PER_HOUR).toISOString().slice(0, 10);
-}
-
 /** Makes the rows of cell k of CONUS, days and hours together, so that no hour contradicts its day. */
 export function outlookMaker({ now_ms, spc, hours, climatology }: OutlookInput) {
-  const first_date = firstOutlookDate(now_ms);
+  const first_date = outlookDate(now_ms);
   const start = Date.parse(`${first_date}T12:00:00Z`);
   const places = hours.map(({ facts }) => placeOf(facts.valid_time, start));
   const days = Array.from({ length: OUTLOOK_DAYS }, (_, k): Day => {
     const date = addDays(first_date, k);
-    const hours_over = k === 0 ? Math.floor((now_ms - start) / MS_PER_HOUR) : 0;
     const [month, days_in_month] = [Number(date.slice(5, 7)), daysInMonth(Date.parse(date))];
-    return { day: k + 1, date, spc: spcDay(spc, date), hours_ahead: DAY_HOURS - hours_over, month, days_in_month };
+    return { day: k + 1, date, spc: spcDay(spc, date), hours_over: hoursOver(date, now_ms), month, days_in_month };
   });
   const model = combineProvenances(hours.map(({ facts }) => facts.data_source));
   return (k: number) => {
@@ -90,7 +82,7 @@ interface Day {
   readonly date: string;
   readonly month: number;
   readonly days_in_month: number;
-  readonly hours_ahead: number;
+  readonly hours_over: number;
   readonly spc: SpcDay | null;
 }
 
@@ -107,13 +99,13 @@ function dayOf(
   const climo_pct = tenths(monthly === null ? null : dayProbabilityPct(monthly, of.days_in_month));
   const components = {
     spc: tenths(of.spc === null ? null : spcPct(of.spc, day, cell)),
-    hrrr: tenths(modelDayPct(hours, of.hours_ahead)),
+    hrrr: tenths(modelDayPct(hours.slice(of.hours_over))),
     climatology: climo_pct,
   };
   const blended = blendDay(day, components);
   if (blended === null) return { row: null, hours: hours.map(publishedHour) };
   const { probability_pct, used, ...confidence } = blended;
-  const published = coherentHours(probability_pct / 100, hours);
+  const published = coherentHours(probability_pct / 100, cell.lon, of.hours_over, hours);
   const provenances: Readonly<Record<OutlookSource, MixedProvenance | null>> = {
     spc: of.spc?.provenance ?? null,
     hrrr: model,
@@ -134,30 +126,19 @@ function dayOf(
     spc_pct: used.includes('spc') ? components.spc : null,
     hrrr_pct: used.includes('hrrr') ? components.hrrr : null,
     climo_pct,
-    hourly_pct: day === 1 ? hourlyText(hourlyDisaggregation(probability_pct, lon, published)) : null,
     data_source: combineProvenances(known) ?? 'mixed',
   };
   return { row, hours: published };
-}
-
-/** Hourly percentages as text. With four decimals the product of 24 complements is within .003 % of the day's. */
-function hourlyText(hourly: readonly number[]): string {
-  return hourly.map((pct) => String(Math.round(pct * 1e4) / 1e4)).join(' ');
 }
 
 function tenths(pct: number | null): number | null {
   return pct === null ? null : Math.round(10 * pct) / 10;
 }
 
-/**
- * Probability of hail on a day from those of its hours, percent; null when too few are known. Every storm counts in three hours,
- * so the product of the hours' complements is the third power of the day's; never below the likeliest hour.
- */
-function modelDayPct(hours: DayHours, hours_ahead: number): number | null {
-  const known = hours.filter((p) => p !== null);
-  if (known.length < Math.max(1, ENOUGH_SHARE * hours_ahead)) return null;
-  const none = known.reduce((product, p) => product * (1 - p), 1);
-  return 100 * Math.max(1 - none ** (1 / HOURS_PER_STORM), ...known);
+/** Probability of hail on a day from those of its hours that are ahead, percent; null when too few are known. */
+function modelDayPct(ahead: DayHours): number | null {
+  const known = ahead.filter((p) => p !== null);
+  return known.length < Math.max(1, ENOUGH_SHARE * ahead.length) ? null : 100 * dayOfHours(known);
 }
 
 /** Mean share of hail in severe weather of all kinds, by season. */
@@ -230,9 +211,6 @@ export function spcPct(outlook: SpcDay, day: number, at: Position): number | nul
   return outlook.is_complete ? (QUIET_PCT[day - 1] ?? null) : null;
 }
 
-/** Hours of a day, from 12 UTC on, as probabilities from 0 to 1; null for an hour that is not known. */
-export type DayHours = readonly (number | null)[];
-
 /** Decimals of published probabilities of hours. Those of days are percents with one decimal: both are multiples of .001. */
 const DECIMALS = 3;
 /** Bounds of a probability before its odds are taken. The model's hours have four decimals: its zero is less than half of the last. */
@@ -244,11 +222,13 @@ const ROUNDS = 55;
 
 /**
  * Hours of a day as they are published: as the model has them where they agree with the day, else all shifted by the same
- * log-odds, no further than it takes. `day` is a multiple of .001.
+ * log-odds, no further than it takes. `day` is a multiple of .001; hours that are over are null.
  */
-export function coherentHours(day: number, hours: DayHours): (number | null)[] {
+export function coherentHours(day: number, lon: number, hours_over: number, hours: DayHours): (number | null)[] {
+  const rest = usualRest(day, lon, hours_over);
+  const faultOf = (published: DayHours) => contradiction(day, rest, published.slice(hours_over));
   const own = hours.map(publishedHour);
-  const fault = contradiction(day, own);
+  const fault = faultOf(own);
   if (fault === null) return own;
   const odds = hours.map((p) => (p === null ? null : oddsOf(p)));
   const shifted = (shift: number) => {
@@ -261,7 +241,7 @@ export function coherentHours(day: number, hours: DayHours): (number | null)[] {
   let short = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const middle = (kept + short) / 2;
-    if (contradiction(day, shifted(middle)) === fault) short = middle;
+    if (faultOf(shifted(middle)) === fault) short = middle;
     else kept = middle;
   }
   return shifted(kept);
@@ -278,15 +258,15 @@ function oddsOf(p: number): number {
 }
 
 /**
- * How hours contradict the probability of their day (0 to 1), null when they agree with it: no hour is likelier than the day, and
- * the day is no likelier than all of its hours if they were independent. The second applies only where all hours are known: hail
- * may come in the others.
+ * How the hours ahead contradict the probability of their day (0 to 1), null when they agree with it: no hour is likelier than the
+ * day, and what usually remains of the day (`rest`) is no likelier than all of them if they were independent. The second applies
+ * only where all are known: hail may come in the others.
  */
-export function contradiction(day: number, hours: DayHours): 'hour_above_day' | 'day_above_hours' | null {
-  const known = hours.filter((p) => p !== null);
+export function contradiction(day: number, rest: number, ahead: DayHours): 'hour_above_day' | 'day_above_hours' | null {
+  const known = ahead.filter((p) => p !== null);
   if (known.some((p) => exceeds(p, day))) return 'hour_above_day';
   const none = known.reduce((product, p) => product * (1 - p), 1);
-  return known.length === hours.length && exceeds(day, 1 - none) ? 'day_above_hours' : null;
+  return known.length === ahead.length && exceeds(rest, 1 - none) ? 'day_above_hours' : null;
 }
 
 /** True when one probability is larger than another by more than errors of floating point. */

@@ -1,6 +1,7 @@
 import { type CollectionName, WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import { layout } from '../../schemas/layout.ts';
+import { outlookDate } from '../../schemas/outlook-day.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
 import { MONTHS } from '../../schemas/risk.ts';
 import { climatology } from '../../schemas/tables/derived.ts';
@@ -21,7 +22,7 @@ import { hourProbability } from './diurnal-climatology.ts';
 import { hourlyForecast } from './hourly.ts';
 import type { CellHour } from './model-cells.ts';
 import { readModelHours, writeModelHours } from './model-hours.ts';
-import { type Climatology, firstOutlookDate, outlookMaker } from './outlook.ts';
+import { type Climatology, outlookMaker } from './outlook.ts';
 
 /** Hours of the interface. */
 const HOURS = 48;
@@ -103,7 +104,7 @@ export async function publishForecast(
 
 /** Outlooks of the Storm Prediction Center for the days of an outlook made now. */
 async function readSpcOutlooks(root: Root, now_ms: number): Promise<SpcOutlook[]> {
-  const first_date = firstOutlookDate(now_ms);
+  const first_date = outlookDate(now_ms);
   const paths = await publishedPaths(root.path, layout.collectionPartition('outlooks'), spcOutlooks);
   const dates = `forecast_date BETWEEN '${first_date}' AND '${addDays(first_date, SPC_DAYS)}'`;
   return readRows<SpcOutlook>(root.engine, spcOutlooks, paths, dates);

@@ -45,9 +45,14 @@ export const OutlookDay = z
       .meta({
         description: 'SPC and the model make the blend; one that is null is left out, and the other stands alone.',
       }),
-    hourly: z.array(wire.percent('Share of one hour in the day.')).length(24).nullable().meta({
+    remaining_probability: wire
+      .percent(
+        'What remains of day 1 at the time of the answer: its usual rest by the course of hail over a day, or what the forecast says of the hours ahead where that is more, never more than the day. Null on later days.',
+      )
+      .nullable(),
+    hourly: z.array(wire.percent('Share of one hour in what remains.').nullable()).length(24).nullable().meta({
       description:
-        'Day 1 dealt out over its 24 hours from 12 UTC on as if they were independent: percentages whose complements multiply to the complement of the day, none above the same hour of GET /v1/hail/forecast, whose timing they follow. The hours there are each the whole probability of that hour: one storm counts in several of them, so that they add up to more than the day. Null on later days.',
+        'The 24 hours of day 1 from 12 UTC on; an hour that is over is null. What remains is dealt out over those ahead as if they were independent: percentages whose complements multiply to the complement of remaining_probability, none above the same hour of GET /v1/hail/forecast, whose timing they follow. The hours there are each the whole probability of that hour: one storm counts in several of them, so that they add up to more than the day. Null on later days.',
     }),
   })
   .meta({
@@ -60,6 +65,7 @@ export const OutlookDay = z
       confidence: { score: 0.8, state: 'high' },
       primary_source: 'spc',
       components: { spc_pct: 15, hrrr_pct: 6.2, climo_pct: 3.1 },
+      remaining_probability: null,
       hourly: null,
     },
   });
@@ -92,8 +98,8 @@ const EXAMPLE_DAYS = [
 ] as const;
 
 const EXAMPLE_HOURS = [
-  ...[0.1215, 0.1286, 0.1448, 0.1742, 0.2244, 0.3065, 0.4347, 0.6213, 0.8661, 1.143, 1.3943, 1.5461],
-  ...[1.5454, 1.3926, 1.1408, 0.864, 0.6196, 0.4335, 0.3057, 0.2239, 0.1739, 0.1446, 0.1285, 0.1214],
+  ...[null, 0.1291, 0.1452, 0.1746, 0.2247, 0.3068, 0.4347, 0.6208, 0.8646, 1.1401, 1.3899, 1.5413],
+  ...[1.5419, 1.3916, 1.1423, 0.8668, 0.6225, 0.436, 0.3076, 0.2253, 0.1749, 0.1454, 0.1292, 0.122],
 ] as const;
 
 export const HAIL_OUTLOOK_EXAMPLE: Example<typeof HailOutlook> = {
@@ -109,6 +115,7 @@ export const HAIL_OUTLOOK_EXAMPLE: Example<typeof HailOutlook> = {
       confidence: { score, state },
       primary_source,
       components: { spc_pct, hrrr_pct, climo_pct },
+      remaining_probability: k === 0 ? 13.1941 : null,
       hourly: k === 0 ? [...EXAMPLE_HOURS] : null,
     })),
     data_as_of: '2026-05-01T13:02:11Z',

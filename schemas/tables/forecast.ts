@@ -84,20 +84,13 @@ export const Outlook = z.object({
   confidence_score: column.probability(
     `How well SPC and the model agree, times what the lead of the day is worth; 0.2 for climatology alone. ${ASSUMPTIONS.confidence}`,
   ),
-  confidence_state: column
-    .word(
-      'The score in a word: low below .4, medium below .65, else high. Null in earlier files for climatology alone: low.',
-      CONFIDENCE_STATES,
-    )
-    .nullable(),
+  confidence_state: column.word(
+    'The score in a word: low below .4, medium below .65, else high; low for climatology alone.',
+    CONFIDENCE_STATES,
+  ),
   primary_source: column.word('Component that moves the blend furthest from the climatology.', OUTLOOK_SOURCES),
-  hourly_pct: column
-    .text(
-      'Day 1 dealt out over its 24 hours from 12 UTC on as if they were independent: percentages separated by spaces, whose complements multiply to that of the day; none above the same hour of the forecast. Null later.',
-    )
-    .nullable(),
   data_source: column.word('Who made the components.', [...PROVENANCES, 'mixed']),
 });
 export type Outlook = z.infer<typeof Outlook>;
 
-export const outlook = table({ name: 'outlook', row: Outlook, schema_version: 1, order: 'geohash4, day' });
+export const outlook = table({ name: 'outlook', row: Outlook, schema_version: 2, order: 'geohash4, day' });

@@ -1,10 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
 import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
+import { hoursAhead } from '../../api/rules/hours-ahead.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { HailOutlook } from '../../schemas/resources/outlook.ts';
 import type { Outlook } from '../../schemas/tables/forecast.ts';
-import { centreOf, HOURLY_PCT, outlookRows, publishOutlook } from '../support/data/model-rows.ts';
+import { centreOf, forecastRows, outlookRows, publishForecast, publishOutlook } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
@@ -66,7 +68,7 @@ test('GET /v1/hail/outlook answers seven days of the cell with every field, roun
         confidence: { score: 0.812, state: 'high' },
         primary_source: 'spc',
         components: { spc_pct: 30, hrrr_pct: 15.1, climo_pct: 2.5 },
-        hourly: HOURLY_PCT,
+        ...hoursAhead(20.649, CENTRE.lon, new Array(24).fill(null), 1),
       },
       {
         day: 2,
@@ -75,6 +77,7 @@ test('GET /v1/hail/outlook answers seven days of the cell with every field, roun
         confidence: { score: 0.7, state: 'high' },
         primary_source: 'spc',
         components: { spc_pct: 30, hrrr_pct: 15, climo_pct: 2.5 },
+        remaining_probability: null,
         hourly: null,
       },
       {
@@ -84,6 +87,7 @@ test('GET /v1/hail/outlook answers seven days of the cell with every field, roun
         confidence: { score: 0.7, state: 'high' },
         primary_source: 'spc',
         components: { spc_pct: 30, hrrr_pct: null, climo_pct: 2.5 },
+        remaining_probability: null,
         hourly: null,
       },
     ],
@@ -93,17 +97,85 @@ test('GET /v1/hail/outlook answers seven days of the cell with every field, roun
   t.deepEqual(days, [1, 2, 3, 4, 5, 6, 7]);
 });
 
-test('GET /v1/hail/outlook has 24 hours on day 1, whose complements multiply to that of the day, and none later', async (t) => {
-  const { outlook } = await ask(await serve(t));
-  const [hours, ...later] = outlook.map(({ hourly }) => hourly);
-  t.is(hours?.length, 24);
-  const none = (hours ?? []).reduce((product, pct) => product * (1 - pct / 100), 1);
-  t.true(Math.abs(100 * (1 - none) - (outlook[0]?.hail_probability ?? 0)) < 0.01);
-  t.deepEqual(later, [null, null, null, null, null, null]);
+/** One minus the product of the complements of the hours, percent. */
+const together = (hourly: readonly (number | null)[] | null) =>
+  100 * (1 - (hourly ?? []).reduce((none: number, pct) => none * (1 - (pct ?? 0) / 100), 1));
+
+test('GET /v1/hail/outlook has 24 hours on day 1: null once they are over, the others multiply to what remains', async (t) => {
+  const service = await serve(t);
+  // Of 20.6 % there remain, by the course of hail over a day at 97.4 W: .922 of the rate at 18 UTC, half at 00, .0086 at 11.
+  for (const [at, over, remaining_pct] of [
+    ['2026-05-01T12:59:59Z', 0, 20.6],
+    ['2026-05-01T18:00:00Z', 6, 19.17],
+    ['2026-05-02T00:30:00Z', 12, 10.89],
+    ['2026-05-02T11:59:59Z', 23, 0.2],
+  ] as const) {
+    service.clock.ms = Date.parse(at);
+    const [first, ...later] = (await ask(service)).outlook;
+    t.deepEqual(
+      first?.hourly?.map((pct) => pct === null),
+      Array.from({ length: 24 }, (_, k) => k < over),
+    );
+    t.true(Math.abs((first?.remaining_probability ?? 0) - remaining_pct) < 0.06, `${first?.remaining_probability}`);
+    t.true(Math.abs(together(first?.hourly ?? null) - (first?.remaining_probability ?? 0)) < 0.002);
+    for (const day of later) t.like(day, { remaining_probability: null, hourly: null });
+  }
 });
 
-test('GET /v1/hail/outlook passes on a component that is not known as null, and calls climatology alone low in files of earlier versions, too', async (t) => {
-  const words = { primary_source: 'climatology', confidence_state: null } as const;
+test('GET /v1/hail/outlook deals what remains out in the shape of the forecast, of the file as it is hours later, too', async (t) => {
+  const data_root = await scratch(t);
+  await publishOutlook(data_root, ROWS, NOW_MS);
+  const last = forecastRows({ ...CELL, hail_probability: 0.2 }, '2026-05-02T11:00:00Z', 1);
+  const hours = forecastRows({ ...CELL, hail_probability: 0.1 }, '2026-05-01T13:00:00Z', 22);
+  await publishForecast(data_root, [...hours, ...last], NOW_MS);
+  const service = await serveAt(t, getHailOutlook, data_root, Date.parse('2026-05-02T10:10:00Z'));
+  const [day] = (await ask(service)).outlook;
+  // Two hours are left, with .1 and .2: the likelier one remains, and -ln(.8) is shared as -ln(.9) to -ln(.8).
+  t.is(day?.remaining_probability, 20);
+  t.deepEqual(day?.hourly?.slice(22), [6.9067, 14.0647]);
+  service.clock.ms = Date.parse('2026-05-02T11:00:00Z');
+  t.like((await ask(service)).outlook[0], {
+    hail_probability: 20.6,
+    remaining_probability: 20,
+    hourly: { 22: null, 23: 20 },
+  });
+});
+
+/** A day in percent and its hours, each no likelier than the day; null where the forecast has none. */
+const DAY_AND_HOURS = fc.integer({ min: 1, max: 999 }).chain((tenths) => {
+  const hour = fc.option(fc.integer({ min: 0, max: tenths }), { nil: null });
+  return fc.tuple(fc.constant(tenths / 10), fc.array(hour, { minLength: 24, maxLength: 24 }));
+});
+
+test('no hour is likelier than in the forecast, and what remains is as likely as any of them and never more than the day', (t) => {
+  const property = fc.property(
+    DAY_AND_HOURS,
+    fc.integer({ min: -125, max: -66 }),
+    fc.integer({ min: 0, max: 23 }),
+    ([day, pcts], lon, over) => {
+      const forecast = pcts.map((pct, k) => (pct === null || k < over ? null : pct / 1000));
+      const { remaining_probability: rest, hourly } = hoursAhead(day, lon, forecast, over);
+      const isBounded = hourly.every(
+        (pct, k) => (pct === null) === k < over && (pct ?? 0) <= 100 * (forecast[k] ?? 1) + 1e-4,
+      );
+      const largest = 100 * Math.max(0, ...forecast.map((p) => p ?? 0));
+      return isBounded && rest <= day + 1e-4 && rest >= largest - 1e-3 && Math.abs(together(hourly) - rest) < 0.002;
+    },
+  );
+  t.notThrows(() => fc.assert(property, { numRuns: 1000 }));
+});
+
+test('without a forecast the hours peak in the late afternoon, with one where it has its storms', (t) => {
+  const peak = (hours: readonly (number | null)[]) => {
+    const { hourly } = hoursAhead(10, -97.5, hours, 0);
+    return (12 + hourly.indexOf(Math.max(...hourly.map((pct) => pct ?? 0)))) % 24;
+  };
+  t.is(peak(new Array(24).fill(null)), 23);
+  t.is(peak(Array.from({ length: 24 }, (_, k) => (k === 18 ? 0.09 : 0.001))), 6);
+});
+
+test('GET /v1/hail/outlook passes on a component that is not known as null', async (t) => {
+  const words = { primary_source: 'climatology', confidence_state: 'low' } as const;
   const alone = { ...words, spc_pct: null, hrrr_pct: null, confidence_score: 0.2 };
   const { outlook } = await ask(await serve(t, outlookRows({ ...CELL, ...alone }, TODAY)));
   t.like(outlook[0], {
@@ -154,7 +226,7 @@ test('GET /v1/hail/outlook drops a day at the 12 UTC at which it is over, and ke
   t.is(datesOf(await ask(service))[0], '2026-05-01');
   service.clock.ms = Date.parse('2026-05-02T12:00:00Z');
   const { outlook, data_as_of } = await ask(service);
-  t.like(outlook[0], { day: 2, forecast_date: '2026-05-02', hourly: null });
+  t.like(outlook[0], { day: 2, forecast_date: '2026-05-02', remaining_probability: null, hourly: null });
   t.is(outlook.length, 6);
   t.is(data_as_of, '2026-05-01T13:00:00Z', 'its age shows');
 });
@@ -201,17 +273,18 @@ test('GET /v1/hail/outlook says of each answer who made the components of its da
   t.is(await sourceOf(service, OUT), 'mixed');
 });
 
-test('GET /v1/hail/outlook keeps its tag until a day is over or another outlook is in, and charges a 304 its 15 credits', async (t) => {
+test('GET /v1/hail/outlook keeps its tag until an hour is over or another outlook is in, and charges a 304 its 15 credits', async (t) => {
   const service = await serve(t);
   const path = `${OUTLOOK}?lat=${IN.lat}&lon=${IN.lon}`;
   const tagOf = async () => (await service.call(path)).headers.get('ETag') ?? '';
   const statusWith = async (tag: string) => (await service.call(path, { headers: { 'If-None-Match': tag } })).status;
   const first = await tagOf();
-  service.clock.ms += 3_600_000;
+  service.clock.ms += 3_599_999;
   t.is(await statusWith(first), 304);
   t.is(await creditsUsed(service), 30);
-  service.clock.ms = Date.parse('2026-05-02T12:00:00Z');
+  service.clock.ms += 1;
   t.is(await statusWith(first), 200);
+  service.clock.ms = Date.parse('2026-05-02T12:00:00Z');
   const second = await tagOf();
   await publishOutlook(service.data_root, outlookRows(CELL, '2026-05-02'), service.clock.ms);
   await service.services.catalog.refresh();

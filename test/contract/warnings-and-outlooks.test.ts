@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { listOutlooks, outlookOfDay, runningOutlookDate } from '../../api/routes/outlooks-spc.ts';
+import { listOutlooks, outlookOfDay } from '../../api/routes/outlooks-spc.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';
 import { stateBox } from '../../api/rules/geo/us-states.ts';
 import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
@@ -9,6 +9,7 @@ import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { spcDay } from '../../pipeline/forecast/outlook.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
+import { outlookDate } from '../../schemas/outlook-day.ts';
 import { SpcOutlookAnswer, SpcOutlookFeature } from '../../schemas/resources/convective-outlook.ts';
 import { Warnings } from '../../schemas/resources/warning.ts';
 import type { SpcOutlook } from '../../schemas/tables/feeds.ts';
@@ -749,7 +750,7 @@ test('at every ten minutes of a day with a missing issue, outlooks of the center
     const come = rows.filter(({ issue_time }) => issue_time <= at_ms);
     const kept = feed?.collection.merge([], [{ rows: come }], 0) as SpcOutlook[];
     for (const day of [1, 2, 3, 4, 5, 6, 7]) {
-      const date = addDays(runningOutlookDate(at_ms), day - 1);
+      const date = addDays(outlookDate(at_ms), day - 1);
       const [shown] = outlookOfDay(kept, day, at_ms);
       const newest = Math.max(
         ...come.filter(({ forecast_date }) => forecast_date === date).map((row) => row.issue_time),

@@ -3,12 +3,7 @@ import fc from 'fast-check';
 import { usStates } from '../../api/rules/geo/us-states.ts';
 import { blendDay, type Components } from '../../pipeline/forecast/blend.ts';
 import { climatologyRows, percentileRanks } from '../../pipeline/forecast/climatology.ts';
-import {
-  dayProbabilityPct,
-  diurnalShare,
-  hourlyDisaggregation,
-  hourProbability,
-} from '../../pipeline/forecast/diurnal-climatology.ts';
+import { dayProbabilityPct, hourProbability } from '../../pipeline/forecast/diurnal-climatology.ts';
 import {
   ANY,
   countHail,
@@ -41,8 +36,6 @@ import { type CellHour, cellHour } from '../../pipeline/forecast/model-cells.ts'
 import {
   coherentHours,
   contradiction,
-  type DayHours,
-  firstOutlookDate,
   type OutlookInput,
   outlookMaker,
   spcDay,
@@ -64,6 +57,7 @@ import { geohash } from '../../schemas/geo/geohash.ts';
 import { CONUS_CELL_COLS, CONUS_CELLS, GEOHASH4_LAT_DEG } from '../../schemas/geo/geohash4.ts';
 import { rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import { type DayHours, diurnalShare, outlookDate } from '../../schemas/outlook-day.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { groundM } from '../../schemas/reference/terrain.ts';
@@ -973,26 +967,6 @@ test('confidence and its word never fall as the two forecasts come closer, on an
   t.deepEqual(falls, []);
 });
 
-test('the complements of the 24 hours multiply to that of the day', (t) => {
-  const property = fc.property(known(0, 99.9), known(-125, -66), PARTIAL, (day, lon, told) => {
-    // A day is no likelier than all of its hours together.
-    const most = told.includes(null) ? 99.9 : 100 * (1 - told.reduce((none: number, p) => none * (1 - (p ?? 0)), 1));
-    const whole = Math.min(day, most, 99.9);
-    const strip = hourlyDisaggregation(whole, lon, told);
-    const none = strip.reduce((product, hour) => product * (1 - hour / 100), 1);
-    const isInBounds = strip.every((hour) => hour >= 0 && hour < 100);
-    return strip.length === 24 && isInBounds && Math.abs(100 * (1 - none) - whole) < 1e-6;
-  });
-  t.notThrows(() => fc.assert(property));
-});
-
-test('without a model the strip peaks in the late afternoon, with one where the model has its storms', (t) => {
-  const utc = (strip: readonly number[]) => (12 + strip.indexOf(Math.max(...strip))) % 24;
-  t.is(utc(hourlyDisaggregation(10, -97.5, new Array(24).fill(null))), 23);
-  const night = new Array(24).fill(0).map((_, k) => (k === 18 ? 0.6 : 0.001));
-  t.is(utc(hourlyDisaggregation(10, -97.5, night)), 6);
-});
-
 test('the shares of the hours of a day sum to 1, and 12 to 15 UTC have least at 97.5 W', (t) => {
   const shares = Array.from({ length: 24 }, (_, hour) => diurnalShare(hour, -97.5));
   t.true(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 1e-6);
@@ -1174,18 +1148,13 @@ test('an hour that is not known stays so, and hours outside the seven days are l
   t.deepEqual(pluck(publishedAt(rows, { spc: [likely] }), 'hail_probability'), [0.123, null, 0.5]);
 });
 
-test('a cell has seven days with their components, the first with its hours', (t) => {
+test('a cell has seven days with their components', (t) => {
   const rows = rowsAt('9y6e', DAY_OF_HOURS, { spc: [layer({})], climatology: CLIMATOLOGY });
   t.deepEqual(pluck(rows, 'day'), [1, 2, 3, 4, 5, 6, 7]);
   for (const { day, forecast_date } of rows) t.is(forecast_date, `2026-05-0${day}`);
   const [first, second] = rows;
   t.deepEqual([first?.spc_pct, first?.hrrr_pct], [15, 40]);
-  t.deepEqual([second?.spc_pct, second?.hrrr_pct, second?.hourly_pct], [null, null, null]);
-  const hours = (first?.hourly_pct ?? '').split(' ').map(Number);
-  t.is(hours.length, 24);
-  const none = hours.reduce((product, hour) => product * (1 - hour / 100), 1);
-  t.true(Math.abs(100 * (1 - none) - (first?.hail_probability_pct ?? 0)) < 0.01);
-  t.is(hours.indexOf(Math.max(...hours)), 10);
+  t.deepEqual([second?.spc_pct, second?.hrrr_pct], [null, null]);
   for (const row of rows) t.notThrows(() => Outlook.parse(row));
 });
 
@@ -1223,8 +1192,8 @@ test('where convective outlooks are not made for, their silence says nothing', (
 });
 
 test('day 1 is the day that began at the last 12 UTC', (t) => {
-  t.is(firstOutlookDate(Date.parse('2026-05-01T11:59:59Z')), '2026-04-30');
-  t.is(firstOutlookDate(Date.parse('2026-05-01T12:00:00Z')), '2026-05-01');
+  t.is(outlookDate(Date.parse('2026-05-01T11:59:59Z')), '2026-04-30');
+  t.is(outlookDate(Date.parse('2026-05-01T12:00:00Z')), '2026-05-01');
 });
 
 const DAY = 24;
@@ -1237,11 +1206,14 @@ const PERCENT = fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10);
 const rounded = (hours: DayHours) => hours.map((p) => (p === null ? null : Math.round(1000 * p) / 1000));
 const hoursOf = (first: readonly (number | null)[], rest: number | null = 0.01) =>
   Array.from({ length: DAY }, (_, k) => first[k] ?? rest);
+/** The shift and the rule before any hour is over. */
+const coherent = (day: number, hours: DayHours) => coherentHours(day, -97.5, 0, hours);
+const contradicts = (day: number, hours: DayHours) => contradiction(day, day, hours);
 const holds = <Values>(property: fc.IProperty<Values>) => fc.assert(property, { numRuns: 1000 });
 
 test('no hour is likelier than its day, and no whole day likelier than its hours together, after the shift', (t) => {
   const property = fc.property(PERCENT, fc.oneof(WHOLE, PARTIAL), (pct, hours) => {
-    const shifted = coherentHours(pct / 100, hours);
+    const shifted = coherent(pct / 100, hours);
     const told = shifted.filter((p) => p !== null);
     const none = told.reduce((product, p) => product * (1 - p), 1);
     return told.every((p) => p <= pct / 100 + 1e-9) && (told.length < DAY || 100 * (1 - none) >= pct - 1e-6);
@@ -1252,15 +1224,15 @@ test('no hour is likelier than its day, and no whole day likelier than its hours
 test('hours that agree with their day stay as the model has them, with three decimals', (t) => {
   const property = fc.property(PERCENT, PARTIAL, (pct, hours) => {
     const own = rounded(hours);
-    if (contradiction(pct / 100, own) !== null) return true;
-    return coherentHours(pct / 100, hours).every((p, k) => p === own[k]);
+    if (contradicts(pct / 100, own) !== null) return true;
+    return coherent(pct / 100, hours).every((p, k) => p === own[k]);
   });
   t.notThrows(() => holds(property));
 });
 
 test('the shift keeps the order of the hours, and what is not known stays unknown', (t) => {
   const property = fc.property(PERCENT, PARTIAL, (pct, hours) => {
-    const shifted = coherentHours(pct / 100, hours);
+    const shifted = coherent(pct / 100, hours);
     return hours.every((p, k) => {
       const s = shifted[k] ?? null;
       if (p === null || s === null) return p === null && s === null;
@@ -1272,54 +1244,50 @@ test('the shift keeps the order of the hours, and what is not known stays unknow
 
 test('two hours that differ in the last bit of a floating-point number keep their order', (t) => {
   const hours = hoursOf([0.01999999999999996, 0.019999999999999962], 0);
-  const shifted = coherentHours(0.991, hours);
+  const shifted = coherent(0.991, hours);
   t.true((shifted[0] ?? 1) <= (shifted[1] ?? 0), `${shifted[0]} and ${shifted[1]}`);
 });
 
 test('hours are shifted no further than it takes: the likeliest hour comes to the day itself', (t) => {
-  const shifted = coherentHours(0.171, hoursOf([0.05, 0.312, 0.2]));
+  const shifted = coherent(0.171, hoursOf([0.05, 0.312, 0.2]));
   t.is(shifted[1], 0.171);
   // Log-odds of 31.2 % fall by .788 to those of 17.1 %; 20 % with them.
   t.is(shifted[2], 0.102);
 });
 
 test('hours that are together less likely than their day are lifted until they reach it', (t) => {
-  const shifted = coherentHours(0.3, hoursOf([0.05]));
+  const shifted = coherent(0.3, hoursOf([0.05]));
   const together = 1 - shifted.reduce((none: number, p) => none * (1 - (p ?? 0)), 1);
   t.true(together >= 0.3 && together < 0.32, `${together}`);
   t.true((shifted[0] ?? 0) > 0.05 && (shifted[1] ?? 0) > 0.01);
 });
 
 test('hours of which the model has nothing are lifted, too, when experts expect a day with hail', (t) => {
-  const shifted = coherentHours(0.01, hoursOf([], 0));
-  t.is(contradiction(0.01, shifted), null);
+  const shifted = coherent(0.01, hoursOf([], 0));
+  t.is(contradicts(0.01, shifted), null);
   t.is(new Set(shifted).size, 1);
 });
 
 test('a day of which not all hours are known bounds its hours from above alone: the hail may come in the others', (t) => {
   const some = hoursOf([0.05, 0.02], null);
-  t.deepEqual(coherentHours(0.6, some), some);
-  t.is(coherentHours(0.01, some)[0], 0.01);
-  t.deepEqual(coherentHours(0.6, hoursOf([], null)), hoursOf([], null));
+  t.deepEqual(coherent(0.6, some), some);
+  t.is(coherent(0.01, some)[0], 0.01);
+  t.deepEqual(coherent(0.6, hoursOf([], null)), hoursOf([], null));
 });
 
 test('a contradiction is an hour above its day, or a day above its hours together', (t) => {
-  t.is(contradiction(0.171, hoursOf([0.05, 0.312])), 'hour_above_day');
-  t.is(contradiction(0.9, hoursOf([])), 'day_above_hours');
-  t.is(contradiction(0.1, hoursOf([0.1])), null);
+  t.is(contradicts(0.171, hoursOf([0.05, 0.312])), 'hour_above_day');
+  t.is(contradicts(0.9, hoursOf([])), 'day_above_hours');
+  t.is(contradicts(0.1, hoursOf([0.1])), null);
 });
 
-test('a day that is dealt out over its hours gives none more than the forecast says, nor more than the day', (t) => {
-  const property = fc.property(PERCENT, known(-125, -66), fc.oneof(WHOLE, PARTIAL), (pct, lon, hours) => {
-    const shifted = coherentHours(pct / 100, hours);
-    const strip = hourlyDisaggregation(pct, lon, shifted).map((p) => Math.round(1e4 * p) / 1e4);
-    return strip.every((p, k) => p <= pct + 1e-9 && p <= 100 * (shifted[k] ?? 1) + 1e-9);
-  });
-  t.notThrows(() => holds(property));
-});
-
-test('the likeliest hour of a whole day is the same in the forecast and in the day that is dealt out', (t) => {
-  const shifted = coherentHours(0.2, hoursOf([0.01, 0.02, 0.05, 0.3, 0.25]));
-  const strip = hourlyDisaggregation(20, -97.5, shifted);
-  t.is(strip.indexOf(Math.max(...strip)), 3);
+test('hours ahead that are together less likely than the usual rest of their day are lifted to it, and those that are over stay unknown', (t) => {
+  const over = (hours: number) => Array.from({ length: DAY }, (_, k) => (k < hours ? null : 0.001));
+  // At 97.5 W half of the hail of a day comes after 00 UTC, .0086 of it after 11: of 20 %, 10.56 % and .19 % remain.
+  const evening = coherentHours(0.2, -97.5, 12, over(12));
+  t.deepEqual(evening.slice(0, 12), new Array(12).fill(null));
+  const together = 1 - evening.reduce((none: number, p) => none * (1 - (p ?? 0)), 1);
+  t.true(together >= 0.1055 && together < 0.114, `${together}`);
+  t.is(coherentHours(0.2, -97.5, 23, over(23))[23], 0.002);
+  t.is(coherentHours(0.1, -97.5, 23, over(23))[23], 0.001);
 });

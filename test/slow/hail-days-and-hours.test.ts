@@ -6,6 +6,7 @@ import { contradiction } from '../../pipeline/forecast/outlook.ts';
 import { publishForecast, publishModelHours } from '../../pipeline/forecast/publish-forecast.ts';
 import { silent } from '../../pipeline/log.ts';
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
+import { hoursOver, usualRest } from '../../schemas/outlook-day.ts';
 import { HailForecast } from '../../schemas/resources/forecast.ts';
 import { HailOutlook, type OutlookDay } from '../../schemas/resources/outlook.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
@@ -92,10 +93,12 @@ async function answersOf(t: ExecutionContext, data_root: string) {
     t.is(found?.geohash4, forecast.location.geohash4);
     for (const day of outlook) {
       const hours = hoursIn(day, forecast);
-      const fault = contradiction(day.hail_probability / 100, hours);
+      const over = hoursOver(day.forecast_date, NOW_MS);
+      const probability = day.hail_probability / 100;
+      const fault = contradiction(probability, usualRest(probability, cell.lon, over), hours.slice(over));
       if (fault !== null) faults.push(`${cell.geohash4} day ${day.day}: ${JSON.stringify(fault)}`);
       for (const [hour, pct] of (day.hourly ?? []).entries())
-        if (pct > day.hail_probability || pct > 100 * (hours[hour] ?? 1) + 1e-9)
+        if (pct !== null && (pct > day.hail_probability || pct > 100 * (hours[hour] ?? 1) + 1e-9))
           faults.push(`${cell.geohash4}: ${pct} % is dealt out to hour ${hour}`);
       if (hours.some((p) => p !== null)) told.days++;
       if (hours.every((p) => p !== null)) told.whole++;

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'ava';
-import { diurnalShare } from '../../../pipeline/forecast/diurnal-climatology.ts';
 import type { Predictors } from '../../../pipeline/forecast/hail-law.ts';
 import { hourlyForecast } from '../../../pipeline/forecast/hourly.ts';
 import { type CellHour, cellHour } from '../../../pipeline/forecast/model-cells.ts';
@@ -13,6 +12,7 @@ import { roughDistanceKm } from '../../../schemas/geo/distance.ts';
 import { CONUS_CELLS, GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../../schemas/geo/geohash4.ts';
 import { LATTICE } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
+import { diurnalShare } from '../../../schemas/outlook-day.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { hourRows } from '../../support/data/hour-rows.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';

@@ -47,10 +47,7 @@ export function forecastRows(
   }));
 }
 
-/** Twenty-four percentages whose complements multiply to that of 20.6 %. */
-export const HOURLY_PCT = Array.from({ length: 24 }, (_, hour) => (hour < 12 ? 0.4567 : 1.4538));
-
-/** Seven days of one cell, the first with its hours; alike but for `fields`. */
+/** Seven days of one cell, alike but for `fields`. */
 export function outlookRows(
   fields: Partial<Outlook> & { readonly geohash4: string },
   first_date: string,
@@ -67,7 +64,6 @@ export function outlookRows(
     confidence_score: 0.7,
     confidence_state: 'high',
     primary_source: 'spc',
-    hourly_pct: k === 0 ? HOURLY_PCT.join(' ') : null,
     data_source: 'observed',
     ...fields,
   }));
