@@ -31,6 +31,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trusted_proxies: settings.HAIL_TRUST_PROXY ?? [],
     metrics_port: settings.HAIL_METRICS_PORT ?? null,
     viewer: settings.HAIL_VIEWER,
+    geocoder_url: settings.HAIL_GEOCODER_URL ?? null,
+    user_agent: settings.HAIL_USER_AGENT,
     /** Origins of pages that may show the map in a frame. */
     embed_origins: settings.HAIL_EMBED_ORIGINS ?? [],
     /** Encrypt stored secrets; the first encrypts new ones; null: a file under the data root. */

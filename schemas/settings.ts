@@ -175,6 +175,16 @@ export const Settings = z.object({
     description:
       'origins of pages that may show the map in a frame, from `/embed`, comma-separated; it asks for no key, so it needs `HAIL_VIEWER=public`; none when left out',
   }),
+  HAIL_GEOCODER_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine((text) => /\/(api|search)$/.test(new URL(text).pathname), {
+      error: 'expected the search address of Photon (…/api), Nominatim (…/search) or Pelias (…/v1/search)',
+    })
+    .optional()
+    .meta({
+      description:
+        'search address of a Photon (`…/api`), Nominatim (`…/search`) or Pelias (`…/v1/search`) that the search box of the map asks for addresses; towns, counties, ZIP codes and coordinates only when left out',
+    }),
   HAIL_BASEMAP: z
     .string()
     .min(1)
@@ -194,7 +204,7 @@ export const Settings = z.object({
 export type Settings = z.infer<typeof Settings>;
 
 /** Settings whose value is not repeated in a message. */
-const SECRET: readonly string[] = ['HAIL_MASTER_KEY', 'HAIL_SMTP_URL'];
+const SECRET: readonly string[] = ['HAIL_MASTER_KEY', 'HAIL_SMTP_URL', 'HAIL_GEOCODER_URL'];
 
 /** Names with the same prefix that are no settings: key and address in printed examples, and variables of tests. */
 const NO_SETTING = /^HAIL_(KEY$|URL$|TEST_)/;

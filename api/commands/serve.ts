@@ -19,6 +19,7 @@ import { archives, files, openApiDocument } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { exchangeLink } from '../routes/link.ts';
+import { searchPlaces } from '../routes/places.ts';
 import { tileStyle } from '../routes/tile-style.ts';
 import { favicon, type ViewerOptions, viewerPages } from '../routes/viewer.ts';
 import { telemetryOf } from '../server/answer.ts';
@@ -91,11 +92,19 @@ export async function startServing(
   const stops: ((longest_ms: number) => Promise<unknown>)[] = [];
   opening.defer(async () => void (await Promise.all(stops.map((stop) => stop(drain_ms)))));
   const trusted = config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies);
+  const geocoderFailed = (error: unknown) => log.warn({ err: error }, 'Geocoder:Ask:Failed');
+  const { geocoder_url } = config;
+  const places = geocoder_url === null ? [] : [searchPlaces(geocoder_url, config.user_agent, geocoderFailed)];
   const app = createApp({
-    endpoints: [...ENDPOINTS, exchangeLink],
+    endpoints: [...ENDPOINTS, exchangeLink, ...places],
     variants: [EARLIER],
-    publicRoutes: publicRoutesOf(services, { ...config, access: config.viewer, streets }),
-    guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
+    publicRoutes: publicRoutesOf(services, {
+      ...config,
+      access: config.viewer,
+      streets,
+      has_addresses: geocoder_url !== null,
+    }),
+    guestEndpoints: config.viewer === 'public' ? [...GUEST_ENDPOINTS, ...places] : [],
     services,
     trusted,
     telemetry: telemetryOf(log, metrics),

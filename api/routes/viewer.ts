@@ -22,6 +22,8 @@ export interface ViewerOptions {
   readonly tiles_url?: string | null;
   /** Origins of pages that may show the map in a frame. */
   readonly embed_origins?: readonly string[];
+  /** The service asks a geocoder: the search box finds addresses. */
+  readonly has_addresses?: boolean;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -75,7 +77,7 @@ export function viewerPages(base_url: string, options: ViewerOptions): readonly 
 /** The page, and every file and archive of the map by its path. */
 async function openSite(
   base: URL,
-  { access = 'key', streets = null, tiles_url = null, embed_origins = [] }: ViewerOptions,
+  { access = 'key', streets = null, tiles_url = null, embed_origins = [], has_addresses = false }: ViewerOptions,
 ): Promise<ReadonlyMap<string, Middleware>> {
   const assets = await loadAssets();
   const ground = await openGround();
@@ -98,7 +100,7 @@ async function openSite(
     const headers = { ...policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' };
     site.set(path, serveDocument('text/html; charset=utf-8', page, headers));
   };
-  const page = fill(assets.page, values);
+  const page = fill(assets.page, values).replace('<html ', has_addresses ? '<html data-addresses ' : '<html ');
   addPage('/viewer', page);
   addPage('/embed', page.replace('<html ', '<html data-embed '), embed_origins.join(' ') || undefined);
   const fileHeaders = { ...IMMUTABLE, 'Content-Security-Policy': contentPolicy(origins) };
