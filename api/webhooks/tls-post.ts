@@ -22,6 +22,8 @@ export class AttemptFault extends Error {
 const BROKEN: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT']);
 /** Most bytes that a connection may receive in all: TLS handshake and records, 1xx answers, headers, chunk framing, body. */
 const RECEIVED_BYTES_MAX = 64 * 1024;
+/** Time of one address before the next is tried: longer than a lost first packet takes, which is sent again after a second. */
+const ADDRESS_MS = 1_500;
 /** Interval of counting bytes without data events, such as bytes of a handshake. */
 const COUNT_EVERY_MS = 100;
 /** Stored bytes of the body of an answer. */
@@ -52,7 +54,8 @@ export async function postTo(post: Post, connecting: AbortSignal, attempt: Abort
   const { host, port } = receiver;
   const { promise, resolve, reject } = Promise.withResolvers<ReceiverAnswer>();
   // Only the plain socket counts the bytes of TLS itself.
-  const raw = connect({ host, port, lookup: answerWith(addresses), autoSelectFamily: true });
+  const lookup = answerWith(addresses);
+  const raw = connect({ host, port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: ADDRESS_MS });
   let socket: TLSSocket | null = null;
   let is_verified = false;
   let answered = false;

@@ -1,7 +1,11 @@
 import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PipelineError } from '../error.ts';
+
+// The time of one address before the next is tried. Node's quarter of a second gives up servers that are far away, and a lost first packet.
+setDefaultAutoSelectFamilyAttemptTimeout(1_500);
 
 /** A failure that another attempt may not meet: a busy server, a broken connection, a body that ended early. */
 export class Transient extends PipelineError {
