@@ -120,7 +120,7 @@ export function verdicts({ events, local }: Report): Content[] {
         50,
         ({ event: { ml_confidence, note, n_detections } }) =>
           twoLines(
-            `${ml_confidence.toFixed(3)}${note === null ? '' : ` ${CAPPED}`}`,
+            `${ml_confidence?.toFixed(3) ?? 'none'}${note === null ? '' : ` ${CAPPED}`}`,
             n_detections.toLocaleString('en-US'),
           ),
       ],

@@ -19,7 +19,7 @@ import { canonical } from '../http/reply.ts';
 import { stormDayInWords } from './date-range.ts';
 import { OFF_RADAR } from './outside.ts';
 import { boundedDistanceM, pixelKey } from './pixel-distance.ts';
-import { pointConfidence } from './point-confidence.ts';
+import { pointConfidence, reportConfidence } from './point-confidence.ts';
 import type { Coverage } from './radar-coverage.ts';
 import { rounded } from './rounded.ts';
 
@@ -40,7 +40,8 @@ const CORROBORATION = { size_mm: 13, distance_m: 8000, time_ms: 60 * 60_000 } as
 /** Largest confidence where radars did not cover the point in more than this share of the scans. */
 const GAPS = { share: 0.25, confidence: 0.5 } as const;
 const NEAREST_REPORTS = 5;
-const NO_RADAR = 'No radar data are published for the date: reports alone speak of it.';
+const NO_RADAR = 'No radar data are published for the date: reports alone speak of it, without a confidence.';
+const UNSEEN = 'No radar covered the point on the date: reports alone speak of it, without a confidence.';
 
 /** A row of the day maxima: radar measurements of one pixel over a stretch of a storm date. */
 export type PixelDay = Pick<
@@ -162,19 +163,22 @@ export function eventOf(signs: Signs, { hdqi, has_radar, gaps, times }: Circumst
     n_detections: bands[nearestWith(({ max_mm }) => max_mm > 0)]?.detections ?? 0,
     ...{ corroborated, hdqi },
   };
-  const ml_confidence = Math.min(pointConfidence(evidence), hasGaps ? GAPS.confidence : 1);
+  const reportBand = bands.findIndex(({ has_report }) => has_report);
+  const reported = reportBand < 0 ? 0 : reportConfidence(BAND_WEIGHTS[reportBand] as number, hdqi);
+  const confidence = Math.min(Math.max(pointConfidence(evidence), reported), hasGaps ? GAPS.confidence : 1);
+  const isUnseen = gaps !== null && gaps.uncovered === gaps.scans && evidence.size_mm === 0;
   const max_mm = Math.max(...bands.map((band) => band.max_mm));
   const n_detections = bands.reduce((sum, { detections }) => sum + detections, 0);
   const detected = detectedIn(signs).flatMap(({ known_times }) => known_times);
   const [nearest] = bands as [BandFacts];
   const isStrong =
-    nearest.max_mm >= STRONG.size_mm && nearest.detections >= STRONG.detections && ml_confidence >= STRONG.confidence;
+    nearest.max_mm >= STRONG.size_mm && nearest.detections >= STRONG.detections && confidence >= STRONG.confidence;
   return {
     event_date: storm_date,
     verdict: corroborated || isStrong ? 'hit' : reports.length > 0 || n_detections > 0 ? 'marginal' : 'miss',
     band: BANDS[nearestWith((facts) => facts.max_mm > 0 || facts.has_report)] as Band,
     max_size_mm: max_mm === 0 ? null : rounded(max_mm, 1),
-    ml_confidence: rounded(ml_confidence, 3),
+    ml_confidence: has_radar && !isUnseen ? rounded(confidence, 3) : null,
     n_detections,
     first_detected: detected.length === 0 ? null : timestamp(Math.min(...detected)),
     last_detected: detected.length === 0 ? null : timestamp(Math.max(...detected)),
@@ -186,12 +190,16 @@ export function eventOf(signs: Signs, { hdqi, has_radar, gaps, times }: Circumst
         distance_m: Math.round(distance_m),
       })),
     },
-    note: !has_radar
-      ? NO_RADAR
-      : hasGaps
-        ? `No radar covered the point in ${gaps.uncovered} of the ${gaps.scans} scans of the date: the confidence is at most ${GAPS.confidence}.`
-        : null,
+    note: noteOf(has_radar, isUnseen, hasGaps ? gaps : null),
   };
+}
+
+/** Why an event has no confidence, or a capped one (`gaps`); null where neither holds. */
+function noteOf(has_radar: boolean, isUnseen: boolean, gaps: Circumstances['gaps']): string | null {
+  if (!has_radar) return NO_RADAR;
+  if (isUnseen) return UNSEEN;
+  if (gaps === null) return null;
+  return `No radar covered the point in ${gaps.uncovered} of the ${gaps.scans} scans of the date: the confidence is at most ${GAPS.confidence}.`;
 }
 
 /** Pixels within the radius with a detection. */
@@ -246,6 +254,7 @@ export const VERDICT_RULES = [
   'Hail estimated by radar (MESH of MRMS, 0.01 degree pixels measured to their edge) and reported from the ground, within 5 miles of the point, storm date by storm date.',
   'hit: a detection (10 mm or more) that a ground report of 13 mm or more corroborates within 8 km and 60 minutes; or, without one, 38 mm or more with at least 3 detections within 1 mile and a confidence of .70 or more.',
   'marginal: any other detection, or a report without radar. miss: an echo of 5 to 10 mm only.',
+  'The confidence is null where no radar data saw the point; a report that radar does not confirm raises it to .38 at most.',
   'Sizes are estimates. Absence of evidence is not proof of absence.',
 ].join(' ');
 /** A date by local time would miss the hail of its evening. */

@@ -8,7 +8,7 @@ import { RadarGaps } from './radar-gaps.ts';
 import { ReportGaps } from './report-gaps.ts';
 
 /** Version of the rules of verdicts; a change of any rule, threshold or weight raises it. */
-export const METHODOLOGY_VERSION = '1.0.0';
+export const METHODOLOGY_VERSION = '1.1.0';
 /** Outer bounds of the distance bands, miles; a bound belongs to the nearer band. */
 export const BANDS_MI = [1, 3, 5] as const;
 export const VERIFICATION_RADIUS_MI = 5 as const;
@@ -61,9 +61,11 @@ export const VerificationEvent = wire.resource('VerificationEvent', {
     description: 'Largest MESH within the radius; null where only a report speaks of hail.',
     unit: 'mm',
   }),
-  ml_confidence: wire.probability(
-    `Confidence that hail fell at the point, from size, distance, number of detections, reports and radar geometry. ${ASSUMPTIONS.confidence}`,
-  ),
+  ml_confidence: wire
+    .probability(
+      `Confidence that hail fell at the point, from size, distance, number of detections, reports and radar geometry; null where no radar data saw the point on the date. ${ASSUMPTIONS.confidence}`,
+    )
+    .nullable(),
   n_detections: wire.count('Detections (pixels times scans of 10 mm and more) within the radius.'),
   first_detected: z.string().nullable().meta({ description: 'First scan with a detection; null without one.' }),
   last_detected: z.string().nullable().meta({ description: 'Last scan with one.' }),
@@ -76,7 +78,7 @@ export const VerificationEvent = wire.resource('VerificationEvent', {
   }),
   note: z.string().nullable().meta({
     description:
-      'Why the confidence is capped, where radars did not cover the point for more than a quarter of the scans; or that no radar data are published for the date.',
+      'Why the confidence is capped or null: radars did not cover the point for more than a quarter of the scans, or for all of them, or no radar data are published for the date.',
   }),
 });
 export type VerificationEvent = z.infer<typeof VerificationEvent>;

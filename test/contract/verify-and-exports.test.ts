@@ -86,7 +86,7 @@ anyTest.serial('POST /v1/verify answers hit where radar and a report agree, and 
     data_source: 'simulated',
   });
   t.deepEqual(answer.methodology.bands_mi, [1, 3, 5]);
-  t.is(answer.methodology.version, '1.0.0');
+  t.is(answer.methodology.version, '1.1.0');
   const description = answer.methodology.description;
   t.regex(description, /UTC calendar day; .* An evening .* next UTC date\..* The data are simulated/);
   const [event] = answer.events;

@@ -60,7 +60,7 @@ export interface VerifiedDay {
   readonly event_date: string;
   readonly verdict: 'hit' | 'marginal' | 'miss';
   readonly max_size_mm: number | null;
-  readonly ml_confidence: number;
+  readonly ml_confidence: number | null;
   readonly first_detected: string | null;
   readonly last_detected: string | null;
   readonly ground_truth: {

@@ -142,7 +142,7 @@ function verdictInWords(event: VerifiedDay): string {
     verdict,
     max_size_mm === null ? null : `largest within 5 miles ${sizeInWords(max_size_mm)}`,
     first_detected && last_detected && `${timeInWords(first_detected)} to ${clockInWords(last_detected)}`,
-    `confidence ${Math.round(100 * ml_confidence)} %`,
+    ml_confidence === null ? 'no radar data' : `confidence ${Math.round(100 * ml_confidence)} %`,
     report &&
       `nearest ground report ${sizeInWords(report.max_size_mm)}, ${milesInWords(report.distance_m / 1000)} away`,
     ground_truth.corroborated && 'radar and report agree',

@@ -242,13 +242,13 @@ test('a place outside the area of the data gets no word of silence, however well
 });
 
 test('a report on a date without radar data is told as that, not as silence of the radar', async (t) => {
-  const none = { max_size_mm: null, n_detections: 0, first_detected: null, last_detected: null };
-  const event = verdictOf('2026-05-03', none);
+  const none = { max_size_mm: null, ml_confidence: null, n_detections: 0, first_detected: null, last_detected: null };
+  const event = verdictOf('2026-05-03', { ...none, note: 'Reports alone speak of it, without a confidence.' });
   const reports = [reportAt(90, 2, 25.4, '2026-05-03T20:31:00Z')];
   const found = [{ event, pixels: [], reports }];
   const of = (given: Parameters<typeof reportMaterial>[2]) => wordsOf(reportMaterial(MAY, found, given));
   for (const text of [await of({ dates_without_data: ['2026-05-03'] }), await of({ radar_source: null })]) {
-    t.regex(text, /no radar data .* No radar data of this storm date are published:/);
+    t.regex(text, /no radar data none † 0 .* No radar data of this storm date are published:/);
     t.notRegex(text, /no radar signal|No signal of/);
   }
   t.regex(await of({}), /no radar signal .* No signal of 0\.20 in/);

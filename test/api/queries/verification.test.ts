@@ -213,7 +213,7 @@ for (const [state, root] of [
         );
         for (const [k, { verdict, ml_confidence }] of verification.events.entries()) {
           const { corroborated, could_be_strong, weak } = slow[k] as (typeof slow)[number];
-          t.is(verdict, corroborated || (could_be_strong && ml_confidence >= 0.7) ? 'hit' : weak);
+          t.is(verdict, corroborated || (could_be_strong && (ml_confidence ?? 0) >= 0.7) ? 'hit' : weak);
           verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
         }
         t.is(events.length, verification.events.length);

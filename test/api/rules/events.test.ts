@@ -667,7 +667,7 @@ test('reflectivity at -20 C and shear below 2 km are those of their products', (
   t.like(radarBlock(48, products, OKLAHOMA, MAY_MS), { reflectivity_minus20c_dbz: 57.3, azshear_0_2km_per_s: 0.0051 });
 });
 
-/** Size, detections, corroborated, hdqi and the published confidence of methodology 1.0.0. */
+/** Size, detections, corroborated, hdqi and the published confidence of methodology 1.1.0. */
 for (const [size_mm, n_detections, corroborated, hdqi, confidence] of [
   [10, 1, false, 0.5, 0.114],
   [19, 1, false, 0.7, 0.296],

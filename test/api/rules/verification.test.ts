@@ -146,10 +146,11 @@ test('size and confidence weigh each band, count the detections of the best one 
   t.deepEqual([max_size_mm, n_detections], [50, 12]);
 });
 
-test('a report without radar has no size and no detection, and the least confidence', (t) => {
+test('a report that radar does not confirm has no size and no detection, and raises the confidence by its distance', (t) => {
   t.like(only([], [report(44.45)]), {
     max_size_mm: null,
-    ml_confidence: 0.02,
+    // Odds of .02 are 1 to 49: times e^3, and e^.24 less at an hdqi of .8, 16.1 to 49.
+    ml_confidence: 0.244,
     n_detections: 0,
     first_detected: null,
     last_detected: null,
@@ -157,9 +158,39 @@ test('a report without radar has no size and no detection, and the least confide
   });
 });
 
-test('where no radar data are published for the date, the note says so', (t) => {
-  t.regex(only([], [report(44.45)], { has_radar: false }).note ?? '', /No radar data are published/);
-  t.is(only([], [report(44.45)]).note, null);
+test('farther away, and where radar sees well, a report raises the confidence by less; it stays below .5', (t) => {
+  const at = (km: number, hdqi = 0.8) => only([], [report(44.45, { km })], { hdqi }).ml_confidence;
+  t.deepEqual([at(1), at(3), at(7)], [0.244, 0.171, 0.116]);
+  t.deepEqual([at(1, 0), at(1, 1)], [0.379, 0.216]);
+});
+
+test('neither a report nor a radar signal ever lowers the confidence', (t) => {
+  const sizes = fc.double({ min: 5, max: 60, noNaN: true });
+  const property = fc.property(
+    sizes,
+    fc.integer({ min: 1, max: 40 }),
+    fc.double({ min: 0.1, max: 7, noNaN: true }),
+    (mm, scans, km) => {
+      const [seen, reports] = [[pixel(mm, { scans })], [report(25, { km })]];
+      const both = only(seen, reports).ml_confidence ?? 0;
+      return both >= (only(seen).ml_confidence ?? 1) && both >= (only([], reports).ml_confidence ?? 1);
+    },
+  );
+  t.notThrows(() => fc.assert(property));
+});
+
+test('without radar data at the point a report has no confidence, and the note says why', (t) => {
+  const reports = [report(25.4, { km: 0.708 })];
+  const nothing = { verdict: 'marginal', ml_confidence: null } as const;
+  t.like(only([], reports, { has_radar: false }), {
+    ...nothing,
+    note: 'No radar data are published for the date: reports alone speak of it, without a confidence.',
+  });
+  t.like(only([], reports, { gaps: { scans: 24, uncovered: 24 } }), {
+    ...nothing,
+    note: 'No radar covered the point on the date: reports alone speak of it, without a confidence.',
+  });
+  t.is(only([], reports).note, null);
 });
 
 test('the five nearest reports are told, by distance, then id', (t) => {

@@ -240,6 +240,13 @@ test('a verification is said by its strongest verdict, with size, time, confiden
   );
 });
 
+test('a report on a day that no radar saw is said without a confidence', (t) => {
+  const nothing = { max_size_mm: null, ml_confidence: null, first_detected: null, last_detected: null, note: null };
+  const ground_truth = { corroborated: false, nearest_reports: [{ max_size_mm: 25.4, distance_m: 708 }] };
+  const { rows } = verifiedInWords(verified([{ ...nothing, event_date: DATE, verdict: 'marginal', ground_truth }], 1));
+  t.is(rows[0]?.[1], 'marginal · no radar data · nearest ground report 1.0 in (25 mm), 0.4 mi away');
+});
+
 test('a verification without a sign says whether radar looked', (t) => {
   t.is(verifiedInWords(verified([], 1)).headline, 'No sign of hail within 5 miles');
   const part = verifiedInWords(verified([], 0.4));

@@ -105,7 +105,7 @@ export function reportMaterial(
         .map(({ source, size_mm, distance_m }) => ({ source, max_size_mm: size_mm, distance_m })),
     },
   }));
-  const version = '1.0.0';
+  const version = '1.1.0';
   const hashed = { date_range: range, events: told, location: REPORT_POINT, methodology: { version } };
   const verification: Verification = {
     location: REPORT_POINT,
