@@ -1,7 +1,17 @@
 import type { LngLat, MapPlace, Span, View } from './data/day.ts';
 
 /** Ids of the layers, in the order of their card. */
-export const LAYER_IDS = ['hail', 'storms', 'warnings', 'outlooks', 'reports', 'locations', 'areas', 'alerts'] as const;
+export const LAYER_IDS = [
+  'hail',
+  'smooth',
+  'storms',
+  'warnings',
+  'outlooks',
+  'reports',
+  'locations',
+  'areas',
+  'alerts',
+] as const;
 export type LayerId = (typeof LAYER_IDS)[number];
 /** Layers that are on while the address names none. */
 export const DEFAULT_LAYERS: readonly string[] = ['hail'];

@@ -9,9 +9,10 @@ import { DEFAULT_LAYERS, readAddress, writeAddress } from '../../api/viewer/addr
 import { openPieces, PIECE_BYTES } from '../../api/viewer/data/archives.ts';
 import { refusal } from '../../api/viewer/data/service.ts';
 import { circle } from '../../api/viewer/layers/layer.ts';
-import { CONE_ERROR } from '../../api/viewer/layers/storms.ts';
+import { CONE_ERROR } from '../../api/viewer/layers/registry.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from '../../api/viewer/map/coverage.ts';
 import { findingInWords, pickAmong } from '../../api/viewer/map/pick.ts';
+import { filtered, rounded } from '../../api/viewer/map/smooth.ts';
 import { BASEMAP, REFLECTIVITY, SIZES } from '../../api/viewer/page/palette.ts';
 import {
   addDays,
@@ -418,4 +419,33 @@ for (const [status, code, says, needs_key] of [
 
 test('an answer that is no error body is told by its status', async (t) => {
   t.is((await refusal(new Response('<html>', { status: 502 }))).message, 'The service answered 502.');
+});
+
+const path = (...places: readonly (readonly [number, number])[]) => places.map(([x, y]) => ({ x, y }));
+const SQUARE = path([0, 0], [10, 0], [10, 10], [0, 10], [0, 0]);
+
+test('a smoothed outline goes through the middle of every edge, never leaves its pixels, and is closed', (t) => {
+  const ring = rounded(SQUARE);
+  t.deepEqual(ring[0], ring.at(-1));
+  for (const middle of path([5, 0], [10, 5], [5, 10], [0, 5]))
+    t.true(ring.some(({ x, y }) => x === middle.x && y === middle.y));
+  t.true(ring.every(({ x, y }) => x >= 0 && x <= 10 && y >= 0 && y <= 10));
+  t.false(
+    ring.some(({ x, y }) => x === 0 && y === 0),
+    'corners are cut',
+  );
+});
+
+test('the corner of a long edge is rounded near the corner alone, so that neighbouring tiles agree', (t) => {
+  const ring = rounded(path([0, 0], [1000, 0], [1000, 1000], [0, 1000], [0, 0]));
+  t.true(ring.some(({ x, y }) => x === 64 && y === 0) && ring.some(({ x, y }) => x === 936 && y === 0));
+});
+
+test('a filtered track keeps its ends and its course, and loses its zigzag', (t) => {
+  const straight = filtered(path([0, 0], [400, 0]));
+  t.true(straight.every(({ y }) => y === 0));
+  const zigzag = filtered(path(...Array.from({ length: 21 }, (_, i) => [20 * i, i % 2 === 0 ? 0 : 20] as const)));
+  t.deepEqual([zigzag[0], zigzag.at(-1)], path([0, 0], [400, 0]));
+  const inner = zigzag.filter(({ x }) => x > 100 && x < 300);
+  t.true(inner.length > 10 && inner.every(({ y }) => Math.abs(y - 10) < 2));
 });

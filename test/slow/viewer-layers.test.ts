@@ -99,6 +99,10 @@ serviceTest(
     t.true(page.url().includes('layers=&'), page.url());
     await press(page, 'hail');
     t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    await press(page, 'smooth');
+    t.regex(await noteOf(page, 'smooth'), /squares of 1 km/);
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.true(page.url().includes('layers=hail,smooth&'), page.url());
     t.deepEqual(complaints, []);
   },
 );
@@ -259,7 +263,11 @@ serviceTest(
       reached.push(await page.evaluate(() => document.activeElement?.id ?? ''));
       if (reached.at(-1) === 'layer-locations') break;
     }
-    t.deepEqual(reached, ['layer-hail', 'layer-warnings', 'layer-outlooks', 'layer-reports', 'layer-locations']);
+    const layers = ['hail', 'smooth', 'warnings', 'outlooks', 'reports', 'locations'];
+    t.deepEqual(
+      reached,
+      layers.map((id) => `layer-${id}`),
+    );
     await page.keyboard.press(' ');
     await settled(page);
     t.is(await noteOf(page, 'locations'), 'Your portfolio has no locations.');

@@ -20,9 +20,15 @@ export function openPieces(fetchRange: typeof fetch = (...request) => fetch(...r
   /** Archives that changed: the browser's HTTP cache may hold the earlier bytes. */
   const changed = new Set<string>();
 
-  const piece = (url: string, index: number, piece_bytes: number): Promise<Piece> => {
-    const name = `${index} ${url}`;
-    const found = cache.get(name) ?? fetchPiece(fetchRange, url, index * piece_bytes, piece_bytes, changed.has(url));
+  const fetchPiece = async (url: string, from: number, bytes: number): Promise<Piece> => {
+    const headers = { Range: `bytes=${from}-${from + bytes - 1}` };
+    const response = await fetchRange(url, { headers, cache: changed.has(url) ? 'reload' : 'default' });
+    if (response.status !== 206) throw new Error(`${url} answered ${response.status} to a range request, expected 206`);
+    return { bytes: await response.arrayBuffer(), etag: response.headers.get('ETag') ?? '' };
+  };
+  const piece = (url: string, from: number, bytes: number): Promise<Piece> => {
+    const name = `${from} ${url}`;
+    const found = cache.get(name) ?? fetchPiece(url, from, bytes);
     cache.delete(name);
     cache.set(name, found);
     found.catch(() => cache.delete(name));
@@ -45,36 +51,20 @@ export function openPieces(fetchRange: typeof fetch = (...request) => fetch(...r
       return {
         getKey: () => url,
         async getBytes(offset, length, _signal, etag) {
-          const first = Math.floor(offset / piece_bytes);
-          const last = Math.floor((offset + length - 1) / piece_bytes);
-          const indexes = Array.from({ length: last - first + 1 }, (_, i) => first + i);
-          const pieces = await Promise.all(indexes.map((index) => piece(url, index, piece_bytes)));
+          const start = offset - (offset % piece_bytes);
+          const count = Math.ceil((offset + length - start) / piece_bytes);
+          const starts = Array.from({ length: count }, (_, i) => start + i * piece_bytes);
+          const pieces = await Promise.all(starts.map((from) => piece(url, from, piece_bytes)));
           const expected = etag ?? pieces[0].etag;
           if (pieces.some((one) => one.etag !== expected)) {
             forget(url);
             throw new EtagMismatch(`${url} has ETag ${pieces.map((one) => one.etag)}, expected ${expected}`);
           }
-          return { data: join(pieces, offset - first * piece_bytes, length), etag: expected };
+          return { data: join(pieces, offset - start, length), etag: expected };
         },
       };
     },
   };
-}
-
-/** Fetches the piece from a byte on; `reload` bypasses the browser's HTTP cache. */
-async function fetchPiece(
-  fetchRange: typeof fetch,
-  url: string,
-  from: number,
-  bytes: number,
-  reload: boolean,
-): Promise<Piece> {
-  const response = await fetchRange(url, {
-    headers: { Range: `bytes=${from}-${from + bytes - 1}` },
-    cache: reload ? 'reload' : 'default',
-  });
-  if (response.status !== 206) throw new Error(`${url} answered ${response.status} to a range request, expected 206`);
-  return { bytes: await response.arrayBuffer(), etag: response.headers.get('ETag') ?? '' };
 }
 
 /** `length` bytes from `start` of the first piece on; fewer at the end of the archive. */
@@ -105,7 +95,6 @@ export function openArchives() {
   /** Makes the next use read the archive again; pmtiles would cache a failed header for good. */
   const forget = (url: string) => {
     pieces.forget(url);
-    protocol.tiles.delete(nameOf(url));
     editions.set(url, (editions.get(url) ?? 0) + 1);
   };
   const pmtiles = protocol.tilev4 as AddProtocolAction;

@@ -32,12 +32,7 @@ export class ServiceError extends Error {
 
   constructor(
     words: string,
-    {
-      needs_key = false,
-      retry_s = null,
-      code = '',
-      cause,
-    }: { needs_key?: boolean; retry_s?: number | null; code?: string; cause?: unknown } = {},
+    { needs_key = false, retry_s = null, code = '', cause }: Partial<Omit<ServiceError, 'name' | 'message'>> = {},
   ) {
     super(words, { cause });
     this.name = 'ServiceError';
@@ -47,7 +42,7 @@ export class ServiceError extends Error {
   }
 }
 
-export interface Answer {
+interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: JSON of the service
   readonly body: any;
   /** Value of X-Data-Source. */
@@ -78,33 +73,26 @@ export function openService(api: string, readKey: () => string | null, is_public
   /** The service's clock minus that of this browser, which may be wrong; as of the last look. */
   let ahead_ms = 0;
 
-  const rememberIn = <Value>(map: Map<string, Promise<Value>>, asked: Promise<Value>, name: string): Promise<Value> => {
+  const remember = <Value>(map: Map<string, Promise<Value>>, name: string, asked: Promise<Value>): Promise<Value> => {
     map.set(name, asked);
     asked.catch(() => map.delete(name));
     return asked;
   };
-  const remember = (asked: Promise<DayIndex>, date: string) => rememberIn(days, asked, date);
-  const withDaily = async (scans: Answer): Promise<DayIndex> => {
-    const { date, frames, data_as_of } = scans.body;
-    if (date === null) return { date, frames, daily_url: null, data_as_of, source: scans.source };
+  const withDaily = async ({ body: { date, frames, data_as_of }, source }: Answer): Promise<DayIndex> => {
+    if (date === null) return { date, frames, daily_url: null, data_as_of, source };
     const daily = await get(`/tiles/daily?date=${date}`);
-    return {
-      date,
-      frames,
-      daily_url: daily.body.available ? daily.body.url : null,
-      data_as_of: daily.body.data_as_of ?? data_as_of,
-      source: scans.source ?? daily.source,
-    };
+    const { url, data_as_of: until } = daily.body;
+    return { date, frames, daily_url: url, data_as_of: until ?? data_as_of, source: source ?? daily.source };
   };
 
   /** The newest date with data. */
   const newest = async (): Promise<DayIndex> => {
     const scans = await get('/tiles/scan');
     const asked = withDaily(scans);
-    return scans.body.date === null ? asked : remember(asked, scans.body.date);
+    return scans.body.date === null ? asked : remember(days, scans.body.date, asked);
   };
   const day = (date: string): Promise<DayIndex> =>
-    days.get(date) ?? remember(get(`/tiles/scan?date=${date}`).then(withDaily), date);
+    days.get(date) ?? remember(days, date, get(`/tiles/scan?date=${date}`).then(withDaily));
   const askHailDays = async (start: string, end: string): Promise<HailDays> => {
     const { body } = await get(`/events?date_start=${start}&date_end=${end}`);
     return { start, end, events: body.events, dates_without_data: body.dates_without_data };
@@ -113,8 +101,7 @@ export function openService(api: string, readKey: () => string | null, is_public
   /** The body of the answer to a call with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
   const call = async (path: string, { scope, body }: CallOptions = {}) => {
     const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-    const sent = { ...(scope === undefined ? {} : { scope }), ...(body === undefined ? {} : post) };
-    return (await request(`${api}${path}`, readKey(), false, sent)).body;
+    return (await request(`${api}${path}`, readKey(), false, body === undefined ? {} : post, scope)).body;
   };
 
   const health = async (): Promise<Health> => {
@@ -144,7 +131,7 @@ export function openService(api: string, readKey: () => string | null, is_public
     /** Dates with hail until a date, over as many dates as one answer may have. Each answer is requested once. */
     hailDays(end: string): Promise<HailDays> {
       const start = addDays(end, 1 - HAIL_DAYS_MAX);
-      return hailDays.get(end) ?? rememberIn(hailDays, askHailDays(start, end), end);
+      return hailDays.get(end) ?? remember(hailDays, end, askHailDays(start, end));
     },
     /** The reader has given a key, which layers and calls about a place need. */
     hasKey: () => readKey() !== null,
@@ -163,14 +150,7 @@ export function openService(api: string, readKey: () => string | null, is_public
   };
 }
 
-type Sent = RequestInit & { readonly scope?: string };
-
-async function request(
-  url: string,
-  key: string | null,
-  is_public: boolean,
-  { scope, ...init }: Sent = {},
-): Promise<Answer> {
+async function request(url: string, key: string | null, is_public: boolean, init: RequestInit = {}, scope?: string) {
   if (key === null && !is_public)
     throw new ServiceError('A key of this service is needed for this.', { needs_key: true });
   const authorization = key === null ? {} : { Authorization: `Bearer ${key}` };
@@ -199,19 +179,14 @@ const KEY_REFUSALS = new Set(['unauthorized', 'forbidden', 'insufficient_scope',
 
 /** The error of a response that is not a success. */
 export async function refusal(response: Response, scope = 'tiles:read'): Promise<ServiceError> {
-  const body = await response.json().catch(() => ({}));
-  const code = String(body.error ?? '');
-  const wait = Number(response.headers.get('Retry-After') ?? Number.NaN);
-  const retry_s = Number.isFinite(wait) && code !== 'spend_cap_exceeded' ? wait : null;
-  const words =
-    code === 'insufficient_scope'
-      ? `This key lacks the scope ${scope}, which is needed here. Use another key, or have the scope added.`
-      : (REFUSALS[code] ?? `The service answered ${response.status}${body.message ? `: ${body.message}` : ''}.`);
-  const patience =
-    retry_s === null
-      ? ''
-      : ` Try again in ${retry_s < 90 ? `${Math.ceil(retry_s)} s` : `${Math.ceil(retry_s / 60)} min`}.`;
-  return new ServiceError(words + patience, {
+  const { error: code = '', message } = await response.json().catch(() => ({}));
+  const wait_s = Number(response.headers.get('Retry-After') ?? Number.NaN);
+  const retry_s = Number.isFinite(wait_s) && code !== 'spend_cap_exceeded' ? wait_s : null;
+  const lack = `This key lacks the scope ${scope}, which is needed here. Use another key, or have the scope added.`;
+  const other = `The service answered ${response.status}${message ? `: ${message}` : ''}.`;
+  const words = code === 'insufficient_scope' ? lack : (REFUSALS[code] ?? other);
+  const wait = wait_s < 90 ? `${Math.ceil(wait_s)} s` : `${Math.ceil(wait_s / 60)} min`;
+  return new ServiceError(retry_s === null ? words : `${words} Try again in ${wait}.`, {
     needs_key: KEY_REFUSALS.has(code) || response.status === 401,
     retry_s,
     code,

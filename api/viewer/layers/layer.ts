@@ -1,18 +1,10 @@
-import type { Feature, FeatureCollection, Position } from 'geojson';
-import type {
-  CircleLayerSpecification,
-  DataDrivenPropertyValueSpecification,
-  FillLayerSpecification,
-  GeoJSONSource,
-  LineLayerSpecification,
-  Map as MapLibre,
-  SymbolLayerSpecification,
-} from 'maplibre-gl';
+import type { Feature, FeatureCollection, Geometry, Position } from 'geojson';
+import type { GeoJSONSource, Map as MapLibre } from 'maplibre-gl';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import type { View } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
 import { TOP, UNDER_HAIL } from '../map/pictures.ts';
-import { FONT } from '../map/style.ts';
+import { layer, type Part } from '../map/style.ts';
 
 /** What the map shows at present, as far as layers depend on it. */
 export interface Shown {
@@ -53,6 +45,12 @@ export interface Facts {
   readonly lines: readonly string[];
 }
 
+/** Calls that a layer may make; a refusal is thrown as a `ServiceError`. */
+export type Calls = Pick<Service, 'call' | 'file'>;
+
+// biome-ignore lint/suspicious/noExplicitAny: attributes of any type
+type Attributes = Readonly<Record<string, any>>;
+
 /** A kind of mark of a layer, for the key in the card. */
 export interface KeyMark {
   readonly color: string;
@@ -60,25 +58,27 @@ export interface KeyMark {
   readonly shape: 'area' | 'dashed' | 'dot';
 }
 
-/** Calls that a layer may make; a refusal is thrown as a `ServiceError`. */
-export type Calls = Pick<Service, 'call' | 'file'>;
-
-/** Layer whose content is read from the service. */
-export interface ReadLayer {
-  readonly kind: 'read';
+interface AnyLayer {
   readonly id: string;
   readonly label: string;
+  readonly key: readonly KeyMark[];
+  /** Why it cannot be shown for what is shown; null where it can. */
+  unavailable(shown: Shown): string | null;
+  /** What is known of the item with these attributes. */
+  facts?(of: Attributes): Facts;
+}
+
+/** Layer whose content is read from the service. */
+export interface ReadLayer extends AnyLayer {
+  readonly kind: 'read';
   /** Scope of the key that its calls need. */
   readonly scope: string;
   /** Price in words: `8 credits`. */
   readonly price: string;
   /** Read only when the reader presses the button: it is dear. */
   readonly only_on_request?: true;
-  readonly key: readonly KeyMark[];
   /** For how long a reading need not be repeated, milliseconds. */
   readonly fresh_ms: number;
-  /** Why it cannot be read for what is shown; null where it can. */
-  unavailable(shown: Shown): string | null;
   /** True when a reading that was made for `asked` serves what is shown; else the card offers to read again. */
   serves(asked: Asked, shown: Shown): boolean;
   read(service: Calls, shown: Shown): Promise<Reading>;
@@ -86,78 +86,25 @@ export interface ReadLayer {
   visible(reading: Reading, shown: Shown): readonly Feature[];
   /** Words of what is drawn. */
   inWords(visible: readonly Feature[], reading: Reading, shown: Shown): string;
-  /** How its content is drawn. */
+  /** How its content is drawn, from bottom to top: areas under the hail, whose colours are those of the legend, the rest over it. */
   readonly marks: readonly Mark[];
-  facts(properties: Feature['properties']): Facts;
 }
 
 /** Layer that follows from what the page has already: nothing is read for it. */
-export interface FreeLayer {
+export interface FreeLayer extends AnyLayer {
   readonly kind: 'free';
-  readonly id: string;
-  readonly label: string;
-  readonly key: readonly KeyMark[];
-  unavailable(shown: Shown): string | null;
   /** Draws it on the map, again after each change of what is shown. */
   draw(map: MapLibre, shown: Shown): void;
   remove(map: MapLibre): void;
   inWords(map: MapLibre, shown: Shown): string;
-  /** Its layers that say something of a place, and what; nothing without these. */
+  /** Its layers that say something of a place; nothing without these. */
   readonly picks?: readonly string[];
-  facts?(properties: Feature['properties']): Facts;
 }
 
 export type MapLayer = ReadLayer | FreeLayer;
 
-type LayerOf<Layer> = Omit<Layer, 'id' | 'source'>;
-type Fill = LayerOf<FillLayerSpecification>;
-type Line = LayerOf<LineLayerSpecification>;
-type Circle = LayerOf<CircleLayerSpecification>;
-type Text = LayerOf<SymbolLayerSpecification>;
-type Color = DataDrivenPropertyValueSpecification<string>;
-
-/** A layer over the source of some content, and the layer under which it goes: fills under the hail, whose colours are those of the legend, the rest over it. */
-export type Mark = { readonly under: string } & (Fill | Line | Circle | Text);
-
-/** Areas under the hail. */
-export function areaMark(
-  color: Color,
-  opacity: DataDrivenPropertyValueSpecification<number>,
-  more?: Partial<Fill>,
-): Mark {
-  return { under: UNDER_HAIL, type: 'fill', paint: { 'fill-color': color, 'fill-opacity': opacity }, ...more };
-}
-
-/** Lines over the hail. */
-export function lineMark(color: Color, width: number, paint?: Line['paint'], more?: Partial<Line>): Mark {
-  return { under: TOP, type: 'line', paint: { 'line-color': color, 'line-width': width, ...paint }, ...more };
-}
-
-/** Dots over the hail. */
-export function dotMark(color: Color, paint: Circle['paint'], more?: Partial<Circle>): Mark {
-  const usual = { 'circle-color': color, 'circle-stroke-color': '#fff', 'circle-stroke-width': 1.6 };
-  return { under: TOP, type: 'circle', paint: { ...usual, ...paint }, ...more };
-}
-
-/** Words over the hail, in a colour on white. */
-export function textMark(color: Color, layout: Text['layout'], more?: Partial<Text>): Mark {
-  const paint = { 'text-color': color, 'text-halo-color': '#fff', 'text-halo-width': 1.6 };
-  return { under: TOP, type: 'symbol', layout: { 'text-font': FONT, 'text-size': 11.5, ...layout }, paint, ...more };
-}
-
-const RING_POINTS = 64;
-
-/** Place at a distance and direction (0 = north, clockwise) from another. */
-export function placeAway([lon, lat]: Position, km: number, direction_deg: number): Position {
-  const end = destination({ lat, lon }, direction_deg, km);
-  return [end.lon, end.lat];
-}
-
-/** Circle around a place as a closed ring. */
-export function circle(centre: Position, radius_km: number): Position[] {
-  const ring = Array.from({ length: RING_POINTS }, (_, i) => placeAway(centre, radius_km, (-360 * i) / RING_POINTS));
-  return [...ring, ring[0]];
-}
+/** A mark of a layer; `under` where it is not over the hail. */
+export type Mark = Part & { readonly under?: string };
 
 /** Sets the features of a source; makes the source and its layers the first time. */
 export function putFeatures(map: MapLibre, source: string, features: readonly Feature[], marks: readonly Mark[]): void {
@@ -165,8 +112,8 @@ export function putFeatures(map: MapLibre, source: string, features: readonly Fe
   const found = map.getSource<GeoJSONSource>(source);
   if (found) return void found.setData(data);
   map.addSource(source, { type: 'geojson', data });
-  for (const [i, { under, ...layer }] of marks.entries())
-    map.addLayer({ ...layer, id: `${source}-${i}`, source }, under);
+  for (const [i, { under, ...part }] of marks.entries())
+    map.addLayer(layer(`${source}-${i}`, source, part as Part), under ?? (part.type === 'fill' ? UNDER_HAIL : TOP));
 }
 
 /** Ids of the layers over a source. */
@@ -180,6 +127,30 @@ export function removeSource(map: MapLibre, source: string): void {
   if (map.getSource(source)) map.removeSource(source);
 }
 
+export const feature = (geometry: Geometry, properties: Attributes): Feature => ({
+  type: 'Feature',
+  geometry,
+  properties,
+});
+
+/** Lines that hold, and no others. */
+export const lines = (...given: readonly (string | false | null | undefined)[]): string[] =>
+  given.filter((line) => typeof line === 'string' && line !== '') as string[];
+
+/** Place at a distance and direction (0 = north, clockwise) from another. */
+export function placeAway([lon, lat]: Position, km: number, direction_deg: number): Position {
+  const end = destination({ lat, lon }, direction_deg, km);
+  return [end.lon, end.lat];
+}
+
+const RING_POINTS = 64;
+
+/** Circle around a place as a closed ring. */
+export function circle(centre: Position, radius_km: number): Position[] {
+  const ring = Array.from({ length: RING_POINTS }, (_, i) => placeAway(centre, radius_km, (-360 * i) / RING_POINTS));
+  return [...ring, ring[0]];
+}
+
 /** True where a reading has all dates that are shown. */
 export function hasDates(asked: Asked, shown: Shown): boolean {
   if (asked.date === null || asked.first_date === null || shown.date === null || shown.first_date === null)
@@ -188,7 +159,7 @@ export function hasDates(asked: Asked, shown: Shown): boolean {
 }
 
 /** True for an item that was in force at some instant that is shown. */
-export function isInForce(properties: Feature['properties'], { span }: Shown): boolean {
+export function isInForce({ properties }: Feature, { span }: Shown): boolean {
   if (span === null) return false;
   const [from_ms, to_ms] = span;
   return Date.parse(properties?.from) <= to_ms && Date.parse(properties?.until) > from_ms;

@@ -1,12 +1,567 @@
-import { alerts } from './alerts.ts';
-import { areas } from './areas.ts';
-import { hail } from './hail.ts';
-import type { MapLayer } from './layer.ts';
-import { locations } from './locations.ts';
-import { outlooks } from './outlooks.ts';
-import { reports } from './reports.ts';
-import { storms } from './storms.ts';
-import { warnings } from './warnings.ts';
+import type { Feature } from 'geojson';
+import type { Map as MapLibre } from 'maplibre-gl';
+import type { MonitoredAreas } from '../../../schemas/resources/area.ts';
+import type { SpcOutlookAnswer } from '../../../schemas/resources/convective-outlook.ts';
+import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
+import type { Subscription } from '../../../schemas/resources/subscription.ts';
+import type { Warning, Warnings } from '../../../schemas/resources/warning.ts';
+import { ServiceError } from '../data/service.ts';
+import { UNDER_HAIL } from '../map/pictures.ts';
+import { byWord, byZoom, dot, expression, fill, line, text } from '../map/style.ts';
+import { clockInWords, counted, MM_PER_INCH, motionInWords, timeInWords } from '../page/words.ts';
+import {
+  type Calls,
+  circle,
+  type FreeLayer,
+  feature,
+  hasDates,
+  isInForce,
+  isNear,
+  lines,
+  type MapLayer,
+  placeAway,
+  putFeatures,
+  type ReadLayer,
+  removeSource,
+  type Shown,
+} from './layer.ts';
 
-/** Layers of the card, in its order. A new layer is a file that exports one, and a line here. */
-export const LAYERS: readonly MapLayer[] = [hail, storms, warnings, outlooks, reports, locations, areas, alerts];
+const NO_SCANS = 'No scans are published for this date.';
+const WHITE = '#fff';
+const isOf = (type: 'Polygon' | 'LineString' | 'Point') => expression('==', ['geometry-type'], type);
+/** Words of one size on white; `offset` from their place, ems. */
+const label = (field: string, color: string, offset: [number, number], minzoom: number, anchor: 'top' | 'left') =>
+  text(['get', field], color, WHITE, {
+    minzoom,
+    layout: { 'text-size': 11.5, 'text-anchor': anchor, 'text-offset': offset, 'text-max-width': 9 },
+  });
+
+/** What a layer that can always be read says, all of whose reading belongs to whatever is shown. */
+const ALWAYS: Pick<ReadLayer, 'kind' | 'unavailable' | 'serves' | 'visible'> = {
+  kind: 'read',
+  unavailable: () => null,
+  serves: () => true,
+  visible: ({ features }) => features,
+};
+
+/** Words of a layer of the reader's own things: none of them, or how many, and a note. */
+const ownInWords =
+  (none: string, one: string): ReadLayer['inWords'] =>
+  ({ length }, { note }) =>
+    lines(length === 0 ? none : `${counted(length, one)}.`, note).join(' ');
+
+/** Hail of the day or of the scan, as chosen in the panel; the map follows the switch. */
+const hail: FreeLayer = {
+  kind: 'free',
+  id: 'hail',
+  label: 'Hail',
+  key: [],
+  unavailable: ({ span }) => (span === null ? NO_SCANS : null),
+  draw: () => {},
+  remove: () => {},
+  inWords: (_map, { view }) => (view === 'day' ? 'The whole day' : 'The scan at this time'),
+};
+
+/** Outlines of the hail as curves; the map follows the switch. */
+const smooth: FreeLayer = {
+  ...hail,
+  id: 'smooth',
+  label: 'Smoothed outlines',
+  inWords: () => 'Rounded for the eye: the radar sees squares of 1 km.',
+};
+
+const CONE = '#1f5fa8';
+const CONES = 'cones';
+/** Minutes of the marks along the course; the last is the end of the cone. */
+const LEADS_MIN = [15, 30, 45] as const;
+/** Half of the opening of the cone, and what its length has over the course: the errors that the nowcast of the service assumes. */
+export const CONE_ERROR = { speed_error_kmh: 12, direction_error_deg: 26 } as const;
+/** Slower storms have no course worth drawing. */
+const LEAST_KMH = 5;
+const ARC_STEPS = 10;
+
+/** Storms of the scan with a motion, as its tiles have them; tiles overlap, so a storm may be in two. */
+function movingStorms(map: MapLibre): Feature[] {
+  const drawn = map.getSource('scan') ? map.querySourceFeatures('scan', { sourceLayer: 'storms' }) : [];
+  const moving = drawn.filter(
+    ({ geometry, properties: { speed_kmh, direction_deg } }) =>
+      geometry.type === 'Point' && speed_kmh >= LEAST_KMH && direction_deg !== undefined,
+  );
+  const byId = new Map(moving.map((storm) => [String(storm.properties.track_id), storm]));
+  return [...byId].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, storm]) => storm);
+}
+
+/** Cone of a storm: where it is after up to 45 minutes, as far as its course and speed are known. */
+function coneFeatures({ geometry, properties }: Feature): Feature[] {
+  const { speed_kmh, direction_deg } = properties ?? {};
+  const at = geometry.type === 'Point' ? geometry.coordinates : [];
+  const after = (minutes: number, faster_kmh = 0, turned_deg = 0) =>
+    placeAway(at, ((speed_kmh + faster_kmh) * minutes) / 60, direction_deg + turned_deg);
+  const { speed_error_kmh, direction_error_deg } = CONE_ERROR;
+  const arc = Array.from({ length: ARC_STEPS + 1 }, (_, i) =>
+    after(LEADS_MIN[2], speed_error_kmh, direction_error_deg * (1 - (2 * i) / ARC_STEPS)),
+  );
+  return [
+    feature({ type: 'Polygon', coordinates: [[at, ...arc, at]] }, { ...properties }),
+    feature({ type: 'LineString', coordinates: [at, after(LEADS_MIN[2])] }, { ...properties }),
+    ...LEADS_MIN.map((minutes) => feature({ type: 'Point', coordinates: after(minutes) }, { ...properties, minutes })),
+  ];
+}
+
+const CONE_MARKS = [
+  fill(CONE, 0.12, { filter: isOf('Polygon') }),
+  line(CONE, 1.2, { filter: isOf('Polygon'), paint: { 'line-opacity': 0.65 } }),
+  line(CONE, 1.4, { filter: isOf('LineString'), paint: { 'line-dasharray': [3, 2] } }),
+  dot(WHITE, 3, CONE, { filter: isOf('Point'), minzoom: 6 }),
+  text(expression('concat', ['to-string', ['get', 'minutes']], ' min'), CONE, WHITE, {
+    filter: isOf('Point'),
+    minzoom: 7.5,
+    layout: { 'text-size': 11, 'text-anchor': 'top', 'text-offset': [0, 0.5] },
+  }),
+];
+
+/** Storms whose cones are drawn: tiles arrive after the scan is shown, and drawing again for nothing would never end. */
+let drawn = '';
+let redraw: (() => void) | null = null;
+
+function drawCones(map: MapLibre): void {
+  const storms = movingStorms(map);
+  const asked = JSON.stringify(storms.map(({ geometry, properties }) => [geometry, properties]));
+  if (asked === drawn) return;
+  drawn = asked;
+  putFeatures(map, CONES, storms.flatMap(coneFeatures), CONE_MARKS);
+}
+
+/** Storms of the scan with the cone in which each will be within 45 minutes; follows from the scan's archive. */
+const storms: FreeLayer = {
+  kind: 'free',
+  id: 'storms',
+  label: 'Storm motion, 45 minutes',
+  key: [{ color: CONE, words: 'course, and its usual error', shape: 'area' }],
+  unavailable({ view, span }) {
+    if (span === null) return NO_SCANS;
+    return view === 'day' ? 'Storms have a motion in a single scan: choose “Scan by scan”.' : null;
+  },
+  draw(map) {
+    drawCones(map);
+    if (redraw !== null) return;
+    redraw = () => drawCones(map);
+    map.on('idle', redraw);
+  },
+  remove(map) {
+    if (redraw !== null) map.off('idle', redraw);
+    redraw = null;
+    drawn = '';
+    removeSource(map, CONES);
+  },
+  inWords: (map) => `${counted(movingStorms(map).length, 'moving storm')} in view`,
+  picks: [`${CONES}-0`],
+  facts: ({ speed_kmh, direction_deg, mm }) => ({
+    title: 'A storm may come here within 45 minutes',
+    color: CONE,
+    lines: lines(
+      `It moves at ${motionInWords(speed_kmh, direction_deg)}`,
+      mm !== undefined && `Its largest hail in this scan: ${Math.round(mm)} mm`,
+      `The cone is the usual error of course (${CONE_ERROR.direction_error_deg}°) and speed (${CONE_ERROR.speed_error_kmh} km/h).`,
+      'The storm may also grow, or end on the way.',
+    ),
+  }),
+};
+
+/** Largest circle that GET /v1/warnings answers for, and its longest history. */
+const RADIUS_KM = 200;
+const DAYS_MAX = 30;
+const MS_PER_DAY = 86_400_000;
+
+/** Kinds of warnings and watches by colour, the most urgent first. */
+const KINDS: Readonly<Record<string, readonly [words: string, color: string]>> = {
+  tornado_warning: ['Tornado Warning', '#d4001f'],
+  severe_warning: ['Severe Thunderstorm Warning', '#e08600'],
+  tornado_watch: ['Tornado Watch', '#a8123a'],
+  severe_thunderstorm_watch: ['Severe Thunderstorm Watch', '#b3539c'],
+  mesoscale_discussion: ['Mesoscale Discussion', '#3d7a8c'],
+};
+const OTHER_KIND = '#56646f';
+const KIND_NAMES = Object.keys(KINDS);
+const isWatch = expression('in', ['get', 'kind'], ['literal', KIND_NAMES.slice(2)]);
+const isWarning = expression('!', isWatch);
+const kindColor = byWord(
+  'kind',
+  Object.fromEntries(Object.entries(KINDS).map(([kind, [, color]]) => [kind, color])),
+  OTHER_KIND,
+);
+
+/** Attributes of a warning; its geometry is that of its area. */
+function warningFeature({ event, tornado_detection, headline, issued_at, expires_at, geometry }: Warning): Feature {
+  const kind = event === 'Tornado Warning' ? 'tornado_warning' : 'severe_warning';
+  const tornado = tornado_detection && `Tornado: ${tornado_detection.replaceAll('_', ' ').toLowerCase()}`;
+  const said = lines(tornado, headline).join('\n');
+  return feature(geometry, { kind, title: event, from: issued_at, until: expires_at, lines: said });
+}
+
+function watchFeature(watch: Warnings['watches'][number]): Feature[] {
+  const { type, headline, issued_at, expires_at, geometry } = watch;
+  if (geometry === null) return [];
+  const is_discussion = type === 'mesoscale_discussion';
+  const number = is_discussion ? watch.md_number : watch.watch_number;
+  const probability = is_discussion ? watch.watch_probability_pct : null;
+  const said = lines(
+    headline,
+    is_discussion && watch.areas_affected && `Areas: ${watch.areas_affected}`,
+    probability !== null && `Probability of a watch ${probability} %`,
+  ).join('\n');
+  const title = `${KINDS[type]?.[0] ?? type} ${number}`;
+  return [feature(geometry, { kind: type, title, from: issued_at, until: expires_at, lines: said })];
+}
+
+/** End of an item: the clock alone where it ends on the day it began. */
+function untilInWords(from: string, until: string): string {
+  return from.slice(0, 10) === until.slice(0, 10) ? clockInWords(until) : timeInWords(until);
+}
+
+/** Days of history that reach back to the first instant shown. */
+function daysBack({ span, now_ms }: Shown): number {
+  if (span === null || now_ms === null) return 1;
+  return Math.max(1, Math.ceil((now_ms - span[0]) / MS_PER_DAY));
+}
+
+/** Warnings of the National Weather Service, watches and discussions of the Storm Prediction Center, in force at the time shown. */
+const warnings: ReadLayer = {
+  ...ALWAYS,
+  id: 'warnings',
+  label: 'Warnings and watches',
+  scope: 'warnings:read',
+  price: '8 credits',
+  key: Object.values(KINDS).map(([words, color], i) => ({ color, words, shape: i < 2 ? 'area' : 'dashed' })),
+  fresh_ms: 120_000,
+  unavailable(shown) {
+    if (shown.span === null) return NO_SCANS;
+    if (shown.now_ms === null)
+      return 'The service does not say what time it has, so the time shown cannot be asked for.';
+    if (shown.never_collected.has('warnings') && shown.never_collected.has('watches'))
+      return 'This service has never collected warnings and watches.';
+    return daysBack(shown) > DAYS_MAX ? `The service answers for the last ${DAYS_MAX} days only.` : null;
+  },
+  serves: (asked, shown) => hasDates(asked, shown) && isNear(asked, shown, RADIUS_KM),
+  async read({ call }, shown) {
+    const { lat, lon } = shown.middle;
+    const query = `lat=${lat.toFixed(4)}&lon=${lon.toFixed(4)}&radius_km=${RADIUS_KM}&active=false&days=${daysBack(shown)}`;
+    const { warnings, watches, data_as_of, note }: Warnings = await call(`/warnings?${query}`);
+    const urgency = ({ properties }: Feature) => -KIND_NAMES.indexOf(properties?.kind);
+    const features = [...warnings.map(warningFeature), ...watches.flatMap(watchFeature)];
+    const unplaced = watches.filter(({ geometry }) => geometry === null).map(({ headline }) => headline);
+    const said = lines(
+      note ?? (data_as_of && `Complete until ${timeInWords(data_as_of)}.`),
+      unplaced.length > 0 && `Without an outline: ${unplaced.join('; ')}.`,
+    );
+    return {
+      features: features.sort((a, b) => urgency(a) - urgency(b)),
+      note: said.join(' '),
+      absent: features.length === 0 ? note : null,
+    };
+  },
+  visible: ({ features }, shown) => features.filter((one) => isInForce(one, shown)),
+  inWords(visible, { note }, { view, is_recent }) {
+    const count = visible.length === 0 ? 'None' : counted(visible.length, 'area');
+    const when = view === 'day' ? (is_recent ? 'in the last 24 hours' : 'on this date') : 'in force at this scan';
+    return lines(`${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`, note).join(' ');
+  },
+  marks: [
+    fill(kindColor, expression('case', isWatch, 0.05, 0.14)),
+    line(WHITE, 4.5, { filter: isWarning, paint: { 'line-opacity': 0.85 } }),
+    line(kindColor, 2.4, { filter: isWarning }),
+    line(kindColor, 2, { filter: isWatch, paint: { 'line-dasharray': [4, 2] } }),
+  ],
+  facts: ({ title, kind, from, until, lines: said }) => ({
+    title,
+    color: KINDS[kind]?.[1] ?? OTHER_KIND,
+    lines: lines(`${timeInWords(from)} to ${untilInWords(from, until)}`, ...String(said).split('\n')),
+  }),
+};
+
+/** Categories of a convective outlook with the colours that the Storm Prediction Center gives them, a little darker in lines. */
+const CATEGORIES: Readonly<Record<string, readonly [words: string, fill: string, line: string]>> = {
+  TSTM: ['General Thunderstorms', '#c1e9c1', '#55a055'],
+  MRGL: ['Marginal Risk', '#66a366', '#3a7a3a'],
+  SLGT: ['Slight Risk', '#ffe066', '#b89600'],
+  ENH: ['Enhanced Risk', '#ffa366', '#cc6a14'],
+  MDT: ['Moderate Risk', '#e06666', '#b02a2a'],
+  HIGH: ['High Risk', '#ee99ee', '#a33aa3'],
+};
+const OTHER_CATEGORY = '#8894a0';
+const RANKS = Object.keys(CATEGORIES);
+const categoryColor = (part: 1 | 2) =>
+  byWord('label', Object.fromEntries(RANKS.map((label) => [label, CATEGORIES[label][part]])), OTHER_CATEGORY);
+
+/** Convective outlook of the Storm Prediction Center for today: areas of its categories. */
+const outlooks: ReadLayer = {
+  ...ALWAYS,
+  id: 'outlooks',
+  label: 'Storm outlook of today (SPC)',
+  scope: 'outlooks:read',
+  price: '5 credits',
+  key: Object.values(CATEGORIES).map(([words, color]) => ({ color, words, shape: 'area' })),
+  fresh_ms: 600_000,
+  unavailable({ is_newest, never_collected }) {
+    if (never_collected.has('spc-outlooks')) return 'This service has never collected outlooks.';
+    return is_newest ? null : 'Only for now: the service has the outlook of today. Choose the newest date.';
+  },
+  async read({ call }, { middle: { lat, lon } }) {
+    const { issue_time, valid_time, expire_time, fetched_at, areas }: SpcOutlookAnswer = await call(
+      `/outlooks/spc?lat=${lat.toFixed(3)}&lon=${lon.toFixed(3)}&day=1&areas=true`,
+    );
+    const features = (areas ?? [])
+      .filter(({ hazard, label }) => hazard === 'categorical' && label in CATEGORIES)
+      .map(({ label, name, geometry }) => {
+        const times = { issue_time, valid_time, expire_time };
+        return feature(geometry, { label, name: name ?? label, rank: RANKS.indexOf(label), ...times });
+      });
+    const absent =
+      fetched_at === null
+        ? 'This service has never collected outlooks.'
+        : 'No outlook is in force: none was issued, or it has not come.';
+    if (issue_time === null || expire_time === null) return { features, note: null, absent };
+    return { features, note: `Issued ${timeInWords(issue_time)}, until ${timeInWords(expire_time)}.` };
+  },
+  inWords(visible, { note }) {
+    const highest = visible.at(-1)?.properties?.name;
+    return lines(highest === undefined ? 'No thunderstorm area.' : `Up to ${highest}.`, note).join(' ');
+  },
+  marks: [
+    fill(categoryColor(1), 0.4, { layout: { 'fill-sort-key': ['get', 'rank'] } }),
+    { under: UNDER_HAIL, ...line(categoryColor(2), 2.4) },
+    {
+      under: UNDER_HAIL,
+      ...text(['get', 'name'], categoryColor(2), WHITE, {
+        layout: {
+          'symbol-placement': 'line',
+          'symbol-spacing': 320,
+          'text-size': 11,
+          'text-offset': [0, 0.9],
+          'text-max-angle': 30,
+        },
+      }),
+    },
+  ],
+  facts: ({ name, label, issue_time, valid_time, expire_time }) => ({
+    title: `Outlook: ${name}`,
+    color: CATEGORIES[label]?.[1] ?? OTHER_CATEGORY,
+    lines: [
+      `Storm Prediction Center, issued ${timeInWords(issue_time)}`,
+      `From ${timeInWords(valid_time)} to ${timeInWords(expire_time)}`,
+      'A forecast of severe storms of any kind, not of hail alone.',
+    ],
+  }),
+};
+
+const REPORT = '#0b7a4b';
+/** The export of a date takes a second or two. */
+const POLL_MS = 700;
+const POLLS_MAX = 60;
+/** A report is shown with the scans within this time of it. */
+const NEAR_MS = 15 * 60_000;
+
+/** The features of an export of reports, once the service has made it. */
+async function exported({ call, file }: Calls, job_id: string) {
+  for (let polls = 0; polls < POLLS_MAX; polls++) {
+    const { status, message, download_url, truncated } = await call(`/exports/${job_id}`);
+    if (status === 'failed')
+      throw new ServiceError(message ?? 'The service could not make the list. Its price was refunded.');
+    if (download_url !== null) return { features: (await file(download_url)).features as Feature[], truncated };
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new ServiceError('The list of reports was not ready within a minute. Reading again costs again.');
+}
+
+function reportFeature({ geometry, properties }: Feature): Feature {
+  const { time, size_mm } = properties ?? {};
+  const [from, until] = [-NEAR_MS, NEAR_MS].map((ms) => new Date(Date.parse(time) + ms).toISOString());
+  const size = size_mm === null ? 'hail' : `${(size_mm / MM_PER_INCH).toFixed(2)} in (${Math.round(size_mm)} mm)`;
+  return feature(geometry, { ...properties, from, until, label: size });
+}
+
+/** Reports of hail on the ground, of the whole country: an export of the date that the service makes. */
+const reports: ReadLayer = {
+  ...ALWAYS,
+  id: 'reports',
+  label: 'Ground reports of hail',
+  scope: 'exports:write',
+  price: '40 credits',
+  only_on_request: true,
+  key: [{ color: REPORT, words: 'hail that people reported', shape: 'dot' }],
+  fresh_ms: 600_000,
+  unavailable({ date, never_collected }) {
+    if (date === null) return 'Nothing is published for this date.';
+    const isKnown = !never_collected.has('spc-reports') || !never_collected.has('lsr');
+    return isKnown ? null : 'This service has never collected ground reports.';
+  },
+  serves: hasDates,
+  async read(service, { first_date, date }) {
+    const body = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
+    const { job_id } = await service.call('/exports', { body });
+    const { features, truncated } = await exported(service, job_id);
+    const note = truncated ? 'Some reports are missing: there were more than an export holds.' : null;
+    return { features: features.map(reportFeature), note };
+  },
+  visible: ({ features }, shown) =>
+    shown.view === 'day' && !shown.is_recent
+      ? features.filter(({ properties }) => properties?.storm_date === shown.date)
+      : features.filter((one) => isInForce(one, shown)),
+  inWords(visible, { features, note }, { view, is_recent, first_date, date }) {
+    const isOfDates = ({ properties }: Feature) =>
+      first_date !== null && date !== null && properties?.storm_date >= first_date && properties?.storm_date <= date;
+    const count = view === 'day' ? visible.length : features.filter(isOfDates).length;
+    const when = is_recent ? 'the last 24 hours' : 'this date';
+    const all = count === 0 ? `No report is known for ${when}` : counted(count, 'report');
+    const of_dates = first_date === date ? 'on the date' : 'on the two dates';
+    const now = view === 'day' ? all : `${visible.length} within 15 minutes of this scan, ${all} ${of_dates}`;
+    return lines(`${now}.`, note).join(' ');
+  },
+  marks: [dot(REPORT, byZoom(3, 2.5, 8, 6), WHITE), label('label', REPORT, [0.8, 0], 7, 'left')],
+  facts: ({ label, time, place, source }) => ({
+    title: `Reported from the ground: ${label}`,
+    color: REPORT,
+    lines: lines(
+      timeInWords(time),
+      place,
+      source === 'lsr' ? 'Local storm report' : 'List of the Storm Prediction Center',
+      'A report is one observation: larger hail may have fallen near it.',
+    ),
+  }),
+};
+
+const LOCATION = '#22303c';
+const LOCATIONS_PAGE = 200;
+/** More locations than these are not read for a picture. */
+const LOCATIONS_MAX = 1000;
+
+/** Locations of the business's portfolio. */
+const locations: ReadLayer = {
+  ...ALWAYS,
+  id: 'locations',
+  label: 'Own locations',
+  scope: 'portfolio:read',
+  price: `1 credit for ${LOCATIONS_PAGE}`,
+  key: [{ color: LOCATION, words: 'a location of your portfolio', shape: 'dot' }],
+  fresh_ms: 300_000,
+  async read({ call }) {
+    const features: Feature[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null && features.length < LOCATIONS_MAX) {
+      const from: string = cursor && `&cursor=${encodeURIComponent(cursor)}`;
+      const page: PortfolioLocations = await call(`/portfolio/locations?limit=${LOCATIONS_PAGE}${from}`);
+      for (const { name, lat, lon, address, tags } of page.locations)
+        features.push(feature({ type: 'Point', coordinates: [lon, lat] }, { name, address, tags: tags.join(', ') }));
+      cursor = page.next_cursor;
+    }
+    return { features, note: cursor && `The first ${LOCATIONS_MAX} by name; the rest is not drawn.` };
+  },
+  inWords: ownInWords('Your portfolio has no locations.', 'location'),
+  marks: [
+    dot(WHITE, byZoom(3, 2.5, 8, 5), LOCATION, { paint: { 'circle-stroke-width': byZoom(3, 1.5, 8, 3) } }),
+    label('name', LOCATION, [0, 0.7], 8, 'top'),
+  ],
+  facts: ({ name, address, tags }) => ({
+    title: name,
+    color: LOCATION,
+    lines: lines('Location of your portfolio', address, tags && `Tags: ${tags}`),
+  }),
+};
+
+const AREA = '#6741a8';
+/** Each area is a call of its own: more would use up the calls of a minute. */
+const AREAS_MAX = 20;
+
+async function areaFeature({ call }: Calls, { id, kind, ...area }: MonitoredAreas['areas'][number]): Promise<Feature> {
+  const properties = { name: area.name, area_sq_mi: area.area_sq_mi };
+  if (kind === 'polygon') return feature((await call(`/areas/${id}/geometry`)).geometry, properties);
+  const { lat, lng } = (await call(`/areas/${id}`)).point;
+  return feature({ type: 'Point', coordinates: [lng, lat] }, properties);
+}
+
+/** Polygons and points that the business watches. */
+const areas: ReadLayer = {
+  ...ALWAYS,
+  id: 'areas',
+  label: 'Watched areas',
+  scope: 'areas:read',
+  price: '1 credit, and 1 for each area',
+  key: [{ color: AREA, words: 'an area that you watch', shape: 'area' }],
+  fresh_ms: 300_000,
+  async read(service) {
+    const { areas, usage }: MonitoredAreas = await service.call(`/areas?limit=${AREAS_MAX}`);
+    const features = await Promise.all(areas.map((area) => areaFeature(service, area)));
+    const all = usage.polygon_count + usage.point_count;
+    return { features, note: all > areas.length ? `The last changed of ${all}.` : null };
+  },
+  inWords: ownInWords('You watch no areas.', 'area'),
+  marks: [
+    fill(AREA, 0.08, { filter: isOf('Polygon') }),
+    line(AREA, 2, { filter: isOf('Polygon') }),
+    dot(AREA, 5, WHITE, { filter: isOf('Point') }),
+    label('name', AREA, [0, 0], 6.5, 'top'),
+  ],
+  facts: ({ name, area_sq_mi }) => ({
+    title: name,
+    color: AREA,
+    lines: ['An area that you watch', `${area_sq_mi} square miles`],
+  }),
+};
+
+const ALERT = '#c2255c';
+const ALERTS_MAX = 100;
+
+/** Circles of the business's alert subscriptions. */
+const alerts: ReadLayer = {
+  ...ALWAYS,
+  id: 'alerts',
+  label: 'Alerts',
+  scope: 'alerts:read',
+  price: '1 credit',
+  key: [{ color: ALERT, words: 'where hail raises an alert', shape: 'dashed' }],
+  fresh_ms: 120_000,
+  async read({ call }) {
+    const { subscriptions, next_cursor } = await call(`/alerts?limit=${ALERTS_MAX}`);
+    const features = subscriptions.map(({ lat, lon, ...properties }: Subscription) =>
+      feature({ type: 'Polygon', coordinates: [circle([lon, lat], properties.radius_km)] }, properties),
+    );
+    return { features, note: next_cursor && `The oldest ${ALERTS_MAX}; the rest is not drawn.` };
+  },
+  inWords: ownInWords('You have no alert subscriptions.', 'subscription'),
+  marks: [
+    fill(ALERT, 0.05),
+    line(ALERT, 2, {
+      paint: {
+        'line-dasharray': [2, 1.5],
+        'line-opacity': ['case', ['==', ['get', 'status'], 'active'], 1, 0.45],
+      },
+    }),
+    text(['get', 'name'], ALERT, WHITE, {
+      minzoom: 6.5,
+      layout: { 'symbol-placement': 'line', 'text-size': 11.5, 'text-offset': [0, -0.9] },
+    }),
+  ],
+  facts: ({ name, min_size_mm, radius_km, status, trigger_count, last_triggered_at }) => ({
+    title: name || 'Alert subscription',
+    color: ALERT,
+    lines: [
+      `Hail of ${min_size_mm} mm or more within ${radius_km} km`,
+      status === 'active' ? 'Active' : 'Paused: raises nothing',
+      counted(trigger_count, 'alert') +
+        (last_triggered_at ? ` so far, the last on ${timeInWords(last_triggered_at)}` : ' so far'),
+    ],
+  }),
+};
+
+/** Layers of the card, in its order. */
+export const LAYERS: readonly MapLayer[] = [
+  hail,
+  smooth,
+  storms,
+  warnings,
+  outlooks,
+  reports,
+  locations,
+  areas,
+  alerts,
+];

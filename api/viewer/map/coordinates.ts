@@ -1,40 +1,37 @@
 import type { LngLat } from '../data/day.ts';
 
 const SIGNS: Readonly<Record<string, number>> = { n: 1, e: 1, s: -1, w: -1 };
-/** A number, or the letter of a direction; the mark after a number tells degrees, minutes and seconds apart. */
-const TOKEN = /([nsew])|([+-]?\d+(?:\.\d+)?)\s*(°|d|'|"|)/g;
-const WORDS = /\b(?:geo:|lat(?:itude)?|lon(?:gitude)?|lng|north|south|east|west|deg(?:rees)?)\b:?/g;
-const WORD_LETTERS: Readonly<Record<string, string>> = {
-  north: 'n',
-  south: 's',
-  east: 'e',
-  west: 'w',
-  deg: '°',
-  degrees: '°',
-};
-/** What may be left of coordinates without their tokens. */
-const GAPS = /^[\s,;:/()]*$/;
-const PARTS_MAX = 3;
-
-type Token =
-  | { readonly letter: string }
-  | { readonly value: number; readonly negative: boolean; readonly mark: string };
-
-/** One angle: up to three numbers, and the letter of its direction if it has one. */
-interface Angle {
-  readonly degrees: number;
-  readonly letter: string | null;
-}
+const WORDS = /\b(?:geo|lat(?:itude)?|lon(?:gitude)?|lng|deg(?:rees)?)\b:?|[()/:]/g;
+const MARKS: readonly (readonly [RegExp, string])[] = [
+  [/[−–—]/g, '-'],
+  [/[º˚]/g, '°'],
+  [/''|[″”“]/g, '"'],
+  [/[′’‘`]/g, "'"],
+  [/\b([nsew])(?:orth|outh|ast|est)\b/g, '$1'],
+  [WORDS, ' '],
+];
+const NUMBER = String.raw`(\d+(?:\.\d+)?)`;
+const DEGREES = `([+-]?)${NUMBER}`;
+const PARTS = String.raw`(?:\s*${NUMBER}\s*'?(?:\s*${NUMBER}\s*"?)?)?`;
+const ANGLE = String.raw`${DEGREES}\s*[°d]?${PARTS}`;
+const LETTER = '([nsew])';
+/** Spellings of an angle with what stands between two of them: letter, sign, degrees, minutes, seconds, letter. */
+const SPELLINGS = [
+  [String.raw`${LETTER}?\s*${ANGLE}\s*${LETTER}?`, '[,;]'],
+  [String.raw`${LETTER}\s*${ANGLE}()`, ''],
+  [String.raw`()${ANGLE}\s*${LETTER}`, ''],
+  [String.raw`()${DEGREES}\s*[°d]${PARTS}()`, ''],
+  [`()${DEGREES}()()()`, String.raw`\s`],
+].map(([angle, between]) => new RegExp(String.raw`^\s*${angle}\s*${between}\s*${angle}\s*$`));
 
 /**
  * The place of coordinates in one of their usual spellings: `35.2, -97.4`, `35°13'N 97°26'W`, `N35.2 W97.4`. Without letters
  * the latitude comes first. Null for any other text.
  */
 export function readCoordinates(text: string): LngLat | null {
-  const plain = straightened(text);
-  if (!GAPS.test(plain.replace(TOKEN, ''))) return null;
-  const halves = halvesOf(plain);
-  const [first, second] = halves?.map(angleOf) ?? [];
+  const plain = MARKS.reduce((before, [mark, usual]) => before.replace(mark, usual), text.toLowerCase());
+  const found = SPELLINGS.map((spelling) => spelling.exec(plain)?.slice(1)).find((parts) => parts !== undefined);
+  const [first, second] = found ? [angleOf(found.slice(0, 6)), angleOf(found.slice(6))] : [];
   if (!first || !second) return null;
   const isSwapped = isEastWest(first);
   if (first.letter && second.letter && isSwapped === isEastWest(second)) return null;
@@ -42,59 +39,13 @@ export function readCoordinates(text: string): LngLat | null {
   return Math.abs(lat) <= 90 && Math.abs(lng) <= 180 ? { lat, lng } : null;
 }
 
-/** Lower case, with one sign for each kind of mark. */
-function straightened(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[−–—]/g, '-')
-    .replace(/[º˚]/g, '°')
-    .replace(/''|[″”“]/g, '"')
-    .replace(/[′’‘`]/g, "'")
-    .replace(WORDS, (word) => WORD_LETTERS[word.replace(':', '')] ?? ' ');
-}
-
-/** Tokens of both angles; null where they cannot be told apart. */
-function halvesOf(plain: string): [Token[], Token[]] | null {
-  const pieces = plain.split(/[,;]/).filter((piece) => piece.trim() !== '');
-  if (pieces.length > 2) return null;
-  if (pieces.length === 2) return [tokensOf(pieces[0]), tokensOf(pieces[1])];
-  const tokens = tokensOf(plain);
-  const at = splitAt(tokens);
-  return at === null ? null : [tokens.slice(0, at), tokens.slice(at)];
-}
-
-/** Where the second angle begins. */
-function splitAt(tokens: readonly Token[]): number | null {
-  const letters = tokens.flatMap((token, i) => ('letter' in token ? [i] : []));
-  if (letters.length === 2) return letters[0] === 0 ? letters[1] : letters[0] + 1;
-  if (letters.length > 0) return null;
-  if (tokens.length === 2) return 1;
-  const degrees = tokens.flatMap((token, i) =>
-    'mark' in token && (token.mark === '°' || token.mark === 'd') ? [i] : [],
-  );
-  return degrees.length === 2 && degrees[0] === 0 ? degrees[1] : null;
-}
-
-function tokensOf(piece: string): Token[] {
-  return [...piece.matchAll(TOKEN)].map(([, letter, number, mark]) =>
-    letter === undefined ? { value: Math.abs(Number(number)), negative: number.startsWith('-'), mark } : { letter },
-  );
-}
-
-function angleOf(tokens: readonly Token[]): Angle | null {
-  const letters = tokens.flatMap((token) => ('letter' in token ? [token.letter] : []));
-  const numbers = tokens.flatMap((token) => ('letter' in token ? [] : [token]));
-  const [degrees, ...parts] = numbers;
-  if (!degrees || letters.length > 1 || numbers.length > PARTS_MAX) return null;
-  if (parts.some(({ value, negative }) => negative || value >= 60)) return null;
-  const letter = letters[0] ?? null;
+function angleOf([before, sign, degrees, minutes = '', seconds = '', after]: (string | undefined)[]) {
+  const letter = before || after;
+  if ((before && after) || Number(minutes) >= 60 || Number(seconds) >= 60) return null;
   // A sign and a letter would say the direction twice.
-  if (letter !== null && degrees.negative) return null;
-  const sign = letter === null ? (degrees.negative ? -1 : 1) : SIGNS[letter];
-  const size = numbers.reduce((sum, { value }, i) => sum + value / 60 ** i, 0);
-  return { degrees: sign * size, letter };
+  if (letter && sign === '-') return null;
+  const size = Number(degrees) + Number(minutes) / 60 + Number(seconds) / 3600;
+  return { degrees: size * (sign === '-' ? -1 : SIGNS[letter ?? 'n']), letter };
 }
 
-function isEastWest({ letter }: Angle): boolean {
-  return letter === 'e' || letter === 'w';
-}
+const isEastWest = ({ letter }: { letter?: string | undefined }): boolean => letter === 'e' || letter === 'w';

@@ -32,14 +32,6 @@ export function isCovered(uncovered: UncoveredBlocks | null, { lng, lat }: LngLa
   return !runs.some(([at, start, end]) => at === row && start <= col && col < end);
 }
 
-/** Rectangle of blocks: rows from `top` to before `bottom`, columns from `start` to before `end`. */
-interface Blocks {
-  readonly top: number;
-  bottom: number;
-  readonly start: number;
-  readonly end: number;
-}
-
 /**
  * The area without coverage as polygons: everything outside the grid, then the uncovered blocks. Equal runs in consecutive
  * rows become one rectangle. Empty where coverage is not known.
@@ -47,31 +39,24 @@ interface Blocks {
 export function uncoveredArea(uncovered: UncoveredBlocks | null): MultiPolygon {
   if (!uncovered) return { type: 'MultiPolygon', coordinates: [] };
   const { north, west, step_deg, rows, cols, runs } = uncovered;
-  const blocksRing = ({ top, bottom, start, end }: Blocks) =>
+  const blocks = (top: number, bottom: number, start: number, end: number) =>
     ring(west + start * step_deg, north - bottom * step_deg, west + end * step_deg, north - top * step_deg);
-  const outside = [ring(...WORLD), blocksRing({ top: 0, bottom: rows, start: 0, end: cols }).reverse()];
-  return { type: 'MultiPolygon', coordinates: [outside, ...mergeRuns(runs).map((blocks) => [blocksRing(blocks)])] };
-}
-
-/** Rectangles of equal runs in consecutive rows. */
-function mergeRuns(runs: UncoveredBlocks['runs']): Blocks[] {
-  const all: Blocks[] = [];
-  /** Rectangles that reach the row before, by their columns. */
-  let open = new Map<string, Blocks>();
-  let last = -1;
+  const rectangles: { readonly top: number; bottom: number; readonly start: number; readonly end: number }[] = [];
+  /** The last rectangle of each run of columns. */
+  const last = new Map<string, (typeof rectangles)[number]>();
   for (const [row, start, end] of runs) {
-    if (row !== last) open = new Map([...open].filter(([, { bottom }]) => bottom === row));
-    last = row;
-    const name = `${start} ${end}`;
-    const above = open.get(name);
-    if (above) above.bottom = row + 1;
-    else {
-      const made = { top: row, bottom: row + 1, start, end };
-      open.set(name, made);
-      all.push(made);
+    const above = last.get(`${start} ${end}`);
+    if (above?.bottom === row) {
+      above.bottom += 1;
+      continue;
     }
+    const made = { top: row, bottom: row + 1, start, end };
+    last.set(`${start} ${end}`, made);
+    rectangles.push(made);
   }
-  return all;
+  const outside = [ring(...WORLD), blocks(0, rows, 0, cols).reverse()];
+  const inside = rectangles.map(({ top, bottom, start, end }) => [blocks(top, bottom, start, end)]);
+  return { type: 'MultiPolygon', coordinates: [outside, ...inside] };
 }
 
 function ring(west: number, south: number, east: number, north: number): Position[] {

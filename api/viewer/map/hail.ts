@@ -3,7 +3,7 @@ import type { DayBefore, View } from '../data/day.ts';
 import { BASEMAP, REFLECTIVITY, SIZES } from '../page/palette.ts';
 import { MM_PER_INCH } from '../page/words.ts';
 import { type Picture, TOP, UNDER_BORDERS, UNDER_HAIL } from './pictures.ts';
-import { BOLD_FONT, byNumber, bySteps, byZoom, dot, expression, fill, layer, line, text } from './style.ts';
+import { BOLD_FONT, byNumber, bySteps, byZoom, dot, expression, fill, layer, line, type Part, text } from './style.ts';
 
 /** Image of the head of an arrow that points east. */
 export const ARROW = 'arrow';
@@ -51,18 +51,20 @@ interface Addresses {
 /** The hail of a day or a scan: swaths under the borders, storms and their paths over them. */
 export function hailPicture({ view, url, before }: Hail, look: Look, { address, smoothAddress }: Addresses): Picture {
   const vector = (url: string) => ({ type: 'vector', url }) as const;
-  const sources = (name: string, url: string) => ({
+  const sourcesOf = (name: string, url: string) => ({
     [name]: vector(address(url)),
     ...(view === 'day' || look.is_smooth ? { [smooth(name)]: vector(smoothAddress(url)) } : {}),
   });
-  const { fills, marks } =
-    view === 'scan' ? scanLayers(look) : before ? recentLayers(before.from, look) : dayLayers('day', look);
-  const drawn = (layers: readonly Layer[]) => (look.is_seen ? layers : layers.map(unseen));
+  const layers = (all: readonly Layer[]) => (look.is_seen ? all : all.map(unseen));
+  const fills = before
+    ? SIZES.flatMap(({ mm_min }) => [BEFORE, view].map((source) => sizeFill(source, 'swaths', look, mm_min)))
+    : [sizeFill(view, view === 'day' ? 'swaths' : 'hail', look)];
+  const marks = view === 'scan' ? scanMarks : [...(before ? dayMarks(BEFORE, before.from) : []), ...dayMarks(view)];
   return {
-    sources: { ...sources(view, url), ...(before && sources(BEFORE, before.daily_url)) },
+    sources: { ...sourcesOf(view, url), ...(before && sourcesOf(BEFORE, before.daily_url)) },
     layers: [
-      [UNDER_BORDERS, drawn(fills)],
-      [TOP, drawn(marks)],
+      [UNDER_BORDERS, layers(fills)],
+      [TOP, layers(marks)],
     ],
   };
 }
@@ -80,106 +82,79 @@ export function reflectivityPicture(url: string): Picture {
 
 const smooth = (source: string) => `${source}-smooth`;
 
-interface HailLayers {
-  readonly fills: readonly Layer[];
-  readonly marks: readonly Layer[];
-}
-
 /**
- * Layers of two dates together: of each size the date before and then the date, so that the largest size paints last. Of the
- * date before, storms whose largest hail fell before the time `from` have no mark.
+ * Each step covers everything at or above its size. The tile has the smallest step first, so that the largest paints last.
+ * Opaque, so that a colour on the map is the colour of the legend. With `mm_min` one step alone: of two dates together, each size
+ * of the date before and of the date is painted before the next size.
  */
-function recentLayers(from: string, look: Look): HailLayers {
-  const [day, before] = [dayLayers('day', look), dayLayers(BEFORE, look)];
-  const fills = SIZES.flatMap(({ mm_min }) =>
-    [...before.fills, ...day.fills].map(
-      (layer) => ({ ...layer, id: `${layer.id}-${mm_min}`, filter: ['==', ['get', 'mm_min'], mm_min] }) as Layer,
-    ),
-  );
-  const isRecent = ['>=', ['get', 'time'], from];
-  const marks = before.marks.map((layer) => {
-    if (!('source-layer' in layer) || layer['source-layer'] !== 'peaks') return layer;
-    return { ...layer, filter: layer.filter ? ['all', layer.filter, isRecent] : isRecent } as Layer;
-  });
-  return { fills, marks: [...marks, ...day.marks] };
+function sizeFill(source: string, of: string, { is_smooth }: Look, mm_min?: number): Layer {
+  const part = fill(stepColor('mm_min'), 1, { layout: { 'fill-sort-key': ['get', 'mm_min'] } });
+  const id = `${source}-${of}`;
+  const drawn = is_smooth ? smooth(source) : source;
+  if (mm_min === undefined) return layer(id, drawn, part, of);
+  return layer(`${id}-${mm_min}`, drawn, { ...part, filter: ['==', ['get', 'mm_min'], mm_min] }, of);
 }
 
-/** Layers of the archive of a scan: MESH, motion, storms. */
-function scanLayers({ is_smooth }: Look): HailLayers {
-  const motion = line(BASEMAP.track, byZoom(4, 1, 9, 2.2), {
-    layout: { 'line-cap': 'round' },
-    paint: { 'line-opacity': 0.85 },
-  });
-  const arrows = {
-    type: 'symbol',
-    minzoom: 4.5,
-    filter: expression('>=', ['coalesce', ['get', 'speed_kmh'], 0], ARROW_MIN_KMH),
-    layout: {
-      'icon-image': ARROW,
-      'icon-size': byZoom(4.5, 0.6, 10, 1.1),
-      'icon-offset': [ARROW_OFFSET_PX, 0],
-      // The image points east, which is direction 90.
-      'icon-rotate': ['-', ['get', 'direction_deg'], 90],
-      'icon-rotation-alignment': 'map',
-      'icon-allow-overlap': true,
-      'icon-ignore-placement': true,
-    },
-  } as const;
-  return {
-    fills: [sizeFill('scan', 'hail', is_smooth)],
-    marks: [
-      layer('scan-motion', 'scan', motion, 'motion'),
-      layer('scan-arrows', 'scan', arrows as never, 'storms'),
-      storms('scan', 'storms', 'mm', 1),
-      labels('scan', 'storms', 'mm', ARROW_LABEL_ANCHORS),
-    ],
-  };
-}
+const motion = line(BASEMAP.track, byZoom(4, 1, 9, 2.2), {
+  layout: { 'line-cap': 'round' },
+  paint: { 'line-opacity': 0.85 },
+});
 
-/** Layers of the archive of a day: swath tiers, tracks, peaks. Tracks are always smoothed: centroids of pixels jump. */
-function dayLayers(source: string, { is_smooth }: Look): HailLayers {
+const arrows: Part = {
+  type: 'symbol',
+  minzoom: 4.5,
+  filter: ['>=', ['coalesce', ['get', 'speed_kmh'], 0], ARROW_MIN_KMH],
+  layout: {
+    'icon-image': ARROW,
+    'icon-size': byZoom(4.5, 0.6, 10, 1.1),
+    'icon-offset': [ARROW_OFFSET_PX, 0],
+    // The image points east, which is direction 90.
+    'icon-rotate': ['-', ['get', 'direction_deg'], 90],
+    'icon-rotation-alignment': 'map',
+    'icon-allow-overlap': true,
+    'icon-ignore-placement': true,
+  },
+};
+
+const scanMarks = [
+  layer('scan-motion', 'scan', motion, 'motion'),
+  layer('scan-arrows', 'scan', arrows, 'storms'),
+  layer('scan-storms', 'scan', storms('mm', 1), 'storms'),
+  layer('scan-labels', 'scan', labels('mm', ARROW_LABEL_ANCHORS), 'storms'),
+];
+
+/** Tracks and peaks of a day; tracks are always smoothed: the centroids of their pixels jump. No mark of a peak before `from`. */
+function dayMarks(source: string, from = ''): Layer[] {
   const tracks = line(BASEMAP.track, byZoom(4, 0.6, 9, 1.6), {
     layout: { 'line-cap': 'round' },
     paint: { 'line-opacity': byZoom(4, 0.45, 8, 0.8) },
   });
-  return {
-    fills: [sizeFill(source, 'swaths', is_smooth)],
-    marks: [
-      layer(`${source}-tracks`, smooth(source), tracks, 'tracks'),
-      storms(source, 'peaks', 'peak_mm', 0.8),
-      labels(source, 'peaks', 'peak_mm', PATH_LABEL_ANCHORS),
-    ],
-  };
-}
-
-/**
- * Each step covers everything at or above its size. The tile has the smallest step first, so that the largest paints last.
- * Opaque, so that a colour on the map is the colour of the legend.
- */
-function sizeFill(source: string, of: string, is_smooth: boolean): Layer {
-  const part = fill(stepColor('mm_min'), 1, { layout: { 'fill-sort-key': ['get', 'mm_min'] } });
-  return layer(`${source}-${of}`, is_smooth ? smooth(source) : source, part, of);
+  const isRecent = expression('>=', ['get', 'time'], from);
+  return [
+    layer(`${source}-tracks`, smooth(source), tracks, 'tracks'),
+    layer(`${source}-peaks`, source, { ...storms('peak_mm', 0.8), filter: isRecent }, 'peaks'),
+    layer(`${source}-labels`, source, labels('peak_mm', PATH_LABEL_ANCHORS, isRecent), 'peaks'),
+  ];
 }
 
 /** Circles at storms; `size` names the attribute, mm. */
-function storms(source: string, of: string, size: string, factor: number): Layer {
+function storms(size: string, factor: number) {
   const radius = (scale: number) => byNumber(size, 15, 3 * scale, 60, 5.5 * scale, 110, 7 * scale);
   const radii = byZoom(3, radius(0.55 * factor), 6, radius(factor), 10, radius(1.7 * factor));
-  const part = dot(stepColor(size), radii, BASEMAP.ink, {
+  return dot(stepColor(size), radii, BASEMAP.ink, {
     layout: { 'circle-sort-key': ['get', size] },
     paint: { 'circle-stroke-width': byZoom(3, 0.6, 6, 1.2) },
   });
-  return layer(`${source}-${of}`, source, part, of);
 }
 
 /** Size labels at storms; `size` names the attribute, mm. */
-function labels(source: string, of: string, size: string, anchors: Anchor[]): Layer {
+function labels(size: string, anchors: Anchor[], filter = expression('literal', true)) {
   const { far, from_zoom_6, from_zoom_7 } = LABEL_MIN_MM;
-  const atLeast = (mm: number) => ['>=', ['get', size], mm];
+  const atLeast = (mm: number) => ['all', filter, ['>=', ['get', size], mm]];
   const digits = { 'min-fraction-digits': 1, 'max-fraction-digits': 1 };
   const inches = ['number-format', ['/', ['get', size], MM_PER_INCH], digits];
   const words = expression('concat', inches, ' in · ', ['to-string', ['round', ['get', size]]], ' mm');
-  const part = text(words, BASEMAP.ink, BASEMAP.land, {
+  return text(words, BASEMAP.ink, BASEMAP.land, {
     minzoom: 4.5,
     filter: expression('step', ['zoom'], atLeast(far), 6, atLeast(from_zoom_6), 7, atLeast(from_zoom_7)),
     layout: {
@@ -192,7 +167,6 @@ function labels(source: string, of: string, size: string, anchors: Anchor[]): La
       'text-padding': 4,
     },
   });
-  return layer(`${source}-labels`, source, part, of);
 }
 
 /** Colour of the step that the attribute `size` reaches. */

@@ -1,4 +1,4 @@
-import type { StyleSpecification } from 'maplibre-gl';
+import { effect } from '@preact/signals';
 import {
   AttributionControl,
   addProtocol,
@@ -6,13 +6,15 @@ import {
   NavigationControl,
   type PaddingOptions,
   ScaleControl,
+  type StyleSpecification,
 } from 'maplibre-gl';
 import type { Archives } from '../data/archives.ts';
 import type { LngLat, MapPlace } from '../data/day.ts';
 import { BASEMAP } from '../page/palette.ts';
+import { state } from '../state.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import { GRATICULE } from './ground.ts';
-import { ARROW, type Hail, hailPicture, type Look, reflectivityPicture, STORM_LAYERS } from './hail.ts';
+import { ARROW, type Hail, hailPicture, reflectivityPicture, STORM_LAYERS } from './hail.ts';
 import { type Finding, pickAmong } from './pick.ts';
 import { openPictures, type Picture, TOP, UNDER_HAIL } from './pictures.ts';
 import { dot, layer } from './style.ts';
@@ -46,9 +48,10 @@ export async function openMap(
   const { put, layersOf } = openPictures(map);
   let uncovered: UncoveredBlocks | null = null;
   let shown: Hail | null = null;
-  let look: Look = { is_seen: true, is_smooth: false };
-  const putHail = () => put('hail', shown && hailPicture(shown, look, archives));
+  const look = () => ({ is_seen: state.layers.includes('hail'), is_smooth: state.layers.includes('smooth') });
+  const putHail = () => put('hail', shown && hailPicture(shown, look(), archives));
 
+  effect(() => void (state.layers && putHail()));
   put(UNDER_HAIL, hatching(null));
   put(PICK, ring(null));
   return {
@@ -70,11 +73,6 @@ export async function openMap(
     async show(hail: Hail): Promise<void> {
       shown = hail;
       if (putHail()) await drawn(map);
-    },
-    /** Draws what is shown, and what will be, in another way. */
-    setLook(changed: Look): void {
-      look = changed;
-      putHail();
     },
     /** Drawn size and storm at a place; null while nothing is shown. */
     sizeAt(at: LngLat): Finding | null {
@@ -127,7 +125,7 @@ export async function openMap(
   };
 }
 
-/** The base map with its controls and images, loaded. */
+/** The base map with its controls and images; its tiles are on their way. */
 async function loadMap(container: HTMLElement, style: StyleSpecification, place: MapPlace | null): Promise<MapLibre> {
   const map = new MapLibre({
     container,
@@ -152,7 +150,7 @@ async function loadMap(container: HTMLElement, style: StyleSpecification, place:
   map.addControl(new ScaleControl({ unit: 'metric', maxWidth: 90 }), 'top-right');
   // Says what the style of the operator asks for; our own sources are named in the page.
   map.addControl(new AttributionControl({ compact: true }), 'top-right');
-  await new Promise((resolve) => map.once('load', resolve));
+  await new Promise((resolve) => map.once('style.load', resolve));
   map.addImage(ARROW, image(32, BASEMAP.track, 'fill', 'M26 16 8 7l4 9-4 9z'), { pixelRatio: IMAGE_PIXEL_RATIO });
   const diagonals = 'M-16 16 0 0M0 16 16 0M16 16 32 0';
   map.addImage(HATCH, image(16, BASEMAP.border, 'stroke', diagonals), { pixelRatio: IMAGE_PIXEL_RATIO });

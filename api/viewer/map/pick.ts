@@ -34,8 +34,8 @@ export function pickAmong(
   distance: (lng: number, lat: number) => number,
 ): Finding {
   const sizes = bands.map(({ properties }) => Number(properties.mm_min));
-  const away = ({ geometry }: DrawnFeature) => distance(geometry.coordinates[0], geometry.coordinates[1]);
-  const nearest = storms.reduce<DrawnFeature | null>((a, b) => (a === null || away(b) < away(a) ? b : a), null);
+  const away = ({ geometry: { coordinates } }: DrawnFeature) => distance(coordinates[0], coordinates[1]);
+  const [nearest] = storms.toSorted((a, b) => away(a) - away(b));
   return { mm_min: sizes.length ? Math.max(...sizes) : null, storm: nearest?.properties ?? null };
 }
 
@@ -52,55 +52,44 @@ export function findingInWords({ mm_min, storm }: Finding, { view, coarse, cover
   if (storm) return stormInWords(storm, mm_min);
   const zoomHint = coarse ? ['Zoom in for exact edges.'] : [];
   if (mm_min === null) {
-    const least = view === 'day' ? SIZES.find(({ category }) => category !== null) : SIZES[0];
-    const { headline, line } = emptinessInWords(view, covered, least?.mm_min ?? 0);
+    const [headline, line] = emptinessInWords(view, covered);
     return { headline, second: null, color: null, lines: [line, ...zoomHint] };
   }
-  const band = bandInWords(mm_min);
+  const { mm, inches, step, category } = bandInWords(mm_min);
   const what = view === 'day' ? 'Largest of the day here' : 'In this scan';
-  return {
-    headline: band.mm,
-    second: band.inches,
-    color: band.step.color,
-    lines: [
-      band.category ? `${what}: ${band.category}` : `${what}: below the size of a nickel, perhaps no hail at all`,
-      ...zoomHint,
-    ],
-  };
+  const size = category ?? 'below the size of a nickel, perhaps no hail at all';
+  return { headline: mm, second: inches, color: step.color, lines: [`${what}: ${size}`, ...zoomHint] };
 }
 
 /** Why nothing is drawn at a place: no hail, or no radar coverage. */
-function emptinessInWords(view: View, covered: boolean | null, least_mm: number): { headline: string; line: string } {
-  if (covered === null)
-    return { headline: 'No hail drawn here', line: `Less than ${least_mm} mm, or no radar coverage.` };
+function emptinessInWords(view: View, covered: boolean | null): [headline: string, line: string] {
+  const least_mm = SIZES.find(({ category }) => view === 'scan' || category !== null)?.mm_min;
   const when = view === 'scan' ? 'in this scan' : 'in the newest scan of the day';
-  if (!covered)
-    return { headline: 'No radar coverage here', line: `No radar looked here ${when}: hail or none is not known.` };
-  return view === 'scan'
-    ? { headline: 'No hail here', line: `Radar looked and saw less than ${least_mm} mm.` }
-    : {
-        headline: `Less than ${least_mm} mm by the map’s steps`,
-        line: 'Smaller hail is not drawn for a whole day. Pin this place for what radar saw here.',
-      };
+  if (covered === null) return ['No hail drawn here', `Less than ${least_mm} mm, or no radar coverage.`];
+  if (!covered) return ['No radar coverage here', `No radar looked here ${when}: hail or none is not known.`];
+  if (view === 'scan') return ['No hail here', `Radar looked and saw less than ${least_mm} mm.`];
+  const hint = 'Smaller hail is not drawn for a whole day. Pin this place for what radar saw here.';
+  return [`Less than ${least_mm} mm by the map’s steps`, hint];
 }
 
 /** `storm`: attributes of a storm of a scan, or of a peak of a day. */
 function stormInWords(storm: Attributes, mm_min: number | null): FindingWords {
-  const mm = Number(storm.mm ?? storm.peak_mm);
+  const { peak_mm, speed_kmh, direction_deg, time, duration_min, trend, prob } = storm;
+  const mm = Number(storm.mm ?? peak_mm);
   const step = stepOf(mm);
   const category = categoryInWords(step.category);
-  const moves = storm.speed_kmh !== undefined && storm.direction_deg !== undefined;
+  const moves = speed_kmh !== undefined && direction_deg !== undefined;
   return {
     headline: sizeInWords(mm),
-    second: storm.peak_mm === undefined ? 'largest of this storm, in this scan' : 'largest of this storm',
+    second: peak_mm === undefined ? 'largest of this storm, in this scan' : 'largest of this storm',
     color: step.color,
     lines: [
       category && `At least the size of a ${category}`,
-      storm.time && `On ${timeInWords(storm.time)}`,
-      storm.duration_min !== undefined && `Seen for ${Math.round(storm.duration_min)} min`,
-      moves && `Moves at ${motionInWords(storm.speed_kmh, storm.direction_deg)}`,
-      storm.trend && `Trend: ${storm.trend.replaceAll('_', ' ')}`,
-      storm.prob !== undefined && `Probability of severe hail ${Math.round(100 * storm.prob)} %`,
+      time && `On ${timeInWords(time)}`,
+      duration_min !== undefined && `Seen for ${Math.round(duration_min)} min`,
+      moves && `Moves at ${motionInWords(speed_kmh, direction_deg)}`,
+      trend && `Trend: ${trend.replaceAll('_', ' ')}`,
+      prob !== undefined && `Probability of severe hail ${Math.round(100 * prob)} %`,
       mm_min !== null && `At this very place: ${bandInWords(mm_min).mm}`,
     ].filter((line) => typeof line === 'string' && line !== ''),
   };
