@@ -1,4 +1,4 @@
-import type { Feature, FeatureCollection, Geometry, Position } from 'geojson';
+import type { Feature, FeatureCollection, Geometry, Point, Polygon, Position } from 'geojson';
 import type { GeoJSONSource, Map as MapLibre } from 'maplibre-gl';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import type { View } from '../data/day.ts';
@@ -133,9 +133,22 @@ export const feature = (geometry: Geometry, properties: Attributes): Feature => 
   properties,
 });
 
+export const point = (at: Position): Point => ({ type: 'Point', coordinates: at });
+/** The area within a closed ring. */
+export const area = (ring: Position[]): Polygon => ({ type: 'Polygon', coordinates: [ring] });
+
+/** Lines, some of which hold. */
+export type Said = readonly (string | false | null | undefined)[];
 /** Lines that hold, and no others. */
-export const lines = (...given: readonly (string | false | null | undefined)[]): string[] =>
+export const lines = (...given: Said): string[] =>
   given.filter((line) => typeof line === 'string' && line !== '') as string[];
+
+/** A feature with what a click on it says, and further attributes for its marks. */
+export const item = (geometry: Geometry, color: string, title: string, said: Said, more: Attributes = {}): Feature =>
+  feature(geometry, { color, title, said: lines(...said).join('\n'), ...more });
+
+/** What a click on an item says. */
+export const factsOf = ({ color, title, said }: Attributes): Facts => ({ color, title, lines: said.split('\n') });
 
 /** Place at a distance and direction (0 = north, clockwise) from another. */
 export function placeAway([lon, lat]: Position, km: number, direction_deg: number): Position {

@@ -7,27 +7,33 @@ import type { Subscription } from '../../../schemas/resources/subscription.ts';
 import type { Warning, Warnings } from '../../../schemas/resources/warning.ts';
 import { ServiceError } from '../data/service.ts';
 import { UNDER_HAIL } from '../map/pictures.ts';
-import { byWord, byZoom, dot, expression, fill, line, text } from '../map/style.ts';
+import { byZoom, dot, expression, fill, line, text } from '../map/style.ts';
 import { clockInWords, counted, MM_PER_INCH, motionInWords, timeInWords } from '../page/words.ts';
 import {
+  area,
   type Calls,
   circle,
   type FreeLayer,
+  factsOf,
   feature,
   hasDates,
   isInForce,
   isNear,
+  item,
   lines,
   type MapLayer,
   placeAway,
+  point,
   putFeatures,
   type ReadLayer,
   removeSource,
+  type Said,
   type Shown,
 } from './layer.ts';
 
 const NO_SCANS = 'No scans are published for this date.';
 const WHITE = '#fff';
+const COLOR = expression('get', 'color');
 const isOf = (type: 'Polygon' | 'LineString' | 'Point') => expression('==', ['geometry-type'], type);
 /** Words of one size on white; `offset` from their place, ems. */
 const label = (field: string, color: string, offset: [number, number], minzoom: number, anchor: 'top' | 'left') =>
@@ -37,11 +43,12 @@ const label = (field: string, color: string, offset: [number, number], minzoom: 
   });
 
 /** What a layer that can always be read says, all of whose reading belongs to whatever is shown. */
-const ALWAYS: Pick<ReadLayer, 'kind' | 'unavailable' | 'serves' | 'visible'> = {
+const ALWAYS: Pick<ReadLayer, 'kind' | 'unavailable' | 'serves' | 'visible' | 'facts'> = {
   kind: 'read',
   unavailable: () => null,
   serves: () => true,
   visible: ({ features }) => features,
+  facts: factsOf,
 };
 
 /** Words of a layer of the reader's own things: none of them, or how many, and a note. */
@@ -93,7 +100,7 @@ function movingStorms(map: MapLibre): Feature[] {
 
 /** Cone of a storm: where it is after up to 45 minutes, as far as its course and speed are known. */
 function coneFeatures({ geometry, properties }: Feature): Feature[] {
-  const { speed_kmh, direction_deg } = properties ?? {};
+  const { speed_kmh, direction_deg, mm } = properties ?? {};
   const at = geometry.type === 'Point' ? geometry.coordinates : [];
   const after = (minutes: number, faster_kmh = 0, turned_deg = 0) =>
     placeAway(at, ((speed_kmh + faster_kmh) * minutes) / 60, direction_deg + turned_deg);
@@ -101,11 +108,14 @@ function coneFeatures({ geometry, properties }: Feature): Feature[] {
   const arc = Array.from({ length: ARC_STEPS + 1 }, (_, i) =>
     after(LEADS_MIN[2], speed_error_kmh, direction_error_deg * (1 - (2 * i) / ARC_STEPS)),
   );
-  return [
-    feature({ type: 'Polygon', coordinates: [[at, ...arc, at]] }, { ...properties }),
-    feature({ type: 'LineString', coordinates: [at, after(LEADS_MIN[2])] }, { ...properties }),
-    ...LEADS_MIN.map((minutes) => feature({ type: 'Point', coordinates: after(minutes) }, { ...properties, minutes })),
-  ];
+  const cone = item(area([at, ...arc, at]), CONE, 'A storm may come here within 45 minutes', [
+    `It moves at ${motionInWords(speed_kmh, direction_deg)}`,
+    mm !== undefined && `Its largest hail in this scan: ${Math.round(mm)} mm`,
+    `The cone is the usual error of course (${direction_error_deg}°) and speed (${speed_error_kmh} km/h).`,
+    'The storm may also grow, or end on the way.',
+  ]);
+  const marks = LEADS_MIN.map((minutes) => feature(point(after(minutes)), { minutes }));
+  return [cone, feature({ type: 'LineString', coordinates: [at, after(LEADS_MIN[2])] }, {}), ...marks];
 }
 
 const CONE_MARKS = [
@@ -156,16 +166,7 @@ const storms: FreeLayer = {
   },
   inWords: (map) => `${counted(movingStorms(map).length, 'moving storm')} in view`,
   picks: [`${CONES}-0`],
-  facts: ({ speed_kmh, direction_deg, mm }) => ({
-    title: 'A storm may come here within 45 minutes',
-    color: CONE,
-    lines: lines(
-      `It moves at ${motionInWords(speed_kmh, direction_deg)}`,
-      mm !== undefined && `Its largest hail in this scan: ${Math.round(mm)} mm`,
-      `The cone is the usual error of course (${CONE_ERROR.direction_error_deg}°) and speed (${CONE_ERROR.speed_error_kmh} km/h).`,
-      'The storm may also grow, or end on the way.',
-    ),
-  }),
+  facts: factsOf,
 };
 
 /** Largest circle that GET /v1/warnings answers for, and its longest history. */
@@ -185,38 +186,33 @@ const OTHER_KIND = '#56646f';
 const KIND_NAMES = Object.keys(KINDS);
 const isWatch = expression('in', ['get', 'kind'], ['literal', KIND_NAMES.slice(2)]);
 const isWarning = expression('!', isWatch);
-const kindColor = byWord(
-  'kind',
-  Object.fromEntries(Object.entries(KINDS).map(([kind, [, color]]) => [kind, color])),
-  OTHER_KIND,
-);
 
-/** Attributes of a warning; its geometry is that of its area. */
-function warningFeature({ event, tornado_detection, headline, issued_at, expires_at, geometry }: Warning): Feature {
-  const kind = event === 'Tornado Warning' ? 'tornado_warning' : 'severe_warning';
+/** An area that is in force for some time; the end has the clock alone where it is on the day of the beginning. */
+function areaInForce(kind: string, title: string, of: Warning | Warnings['watches'][number], said: Said): Feature[] {
+  const { issued_at: from, expires_at: until, geometry } = of;
+  if (geometry === null) return [];
+  const end = from.slice(0, 10) === until.slice(0, 10) ? clockInWords(until) : timeInWords(until);
+  const all = [`${timeInWords(from)} to ${end}`, ...said];
+  return [item(geometry, KINDS[kind]?.[1] ?? OTHER_KIND, title, all, { kind, from, until })];
+}
+
+function warningFeature(warning: Warning): Feature[] {
+  const { event, tornado_detection, headline } = warning;
   const tornado = tornado_detection && `Tornado: ${tornado_detection.replaceAll('_', ' ').toLowerCase()}`;
-  const said = lines(tornado, headline).join('\n');
-  return feature(geometry, { kind, title: event, from: issued_at, until: expires_at, lines: said });
+  const kind = event === 'Tornado Warning' ? 'tornado_warning' : 'severe_warning';
+  return areaInForce(kind, event, warning, [tornado, headline]);
 }
 
 function watchFeature(watch: Warnings['watches'][number]): Feature[] {
-  const { type, headline, issued_at, expires_at, geometry } = watch;
-  if (geometry === null) return [];
-  const is_discussion = type === 'mesoscale_discussion';
-  const number = is_discussion ? watch.md_number : watch.watch_number;
-  const probability = is_discussion ? watch.watch_probability_pct : null;
-  const said = lines(
+  const { type, headline } = watch;
+  const title = (number: number | string | null) => `${KINDS[type]?.[0] ?? type} ${number}`;
+  if (type !== 'mesoscale_discussion') return areaInForce(type, title(watch.watch_number), watch, [headline]);
+  const { md_number, areas_affected, watch_probability_pct } = watch;
+  return areaInForce(type, title(md_number), watch, [
     headline,
-    is_discussion && watch.areas_affected && `Areas: ${watch.areas_affected}`,
-    probability !== null && `Probability of a watch ${probability} %`,
-  ).join('\n');
-  const title = `${KINDS[type]?.[0] ?? type} ${number}`;
-  return [feature(geometry, { kind: type, title, from: issued_at, until: expires_at, lines: said })];
-}
-
-/** End of an item: the clock alone where it ends on the day it began. */
-function untilInWords(from: string, until: string): string {
-  return from.slice(0, 10) === until.slice(0, 10) ? clockInWords(until) : timeInWords(until);
+    areas_affected && `Areas: ${areas_affected}`,
+    watch_probability_pct !== null && `Probability of a watch ${watch_probability_pct} %`,
+  ]);
 }
 
 /** Days of history that reach back to the first instant shown. */
@@ -248,7 +244,7 @@ const warnings: ReadLayer = {
     const query = `lat=${lat.toFixed(4)}&lon=${lon.toFixed(4)}&radius_km=${RADIUS_KM}&active=false&days=${daysBack(shown)}`;
     const { warnings, watches, data_as_of, note }: Warnings = await call(`/warnings?${query}`);
     const urgency = ({ properties }: Feature) => -KIND_NAMES.indexOf(properties?.kind);
-    const features = [...warnings.map(warningFeature), ...watches.flatMap(watchFeature)];
+    const features = [...warnings.flatMap(warningFeature), ...watches.flatMap(watchFeature)];
     const unplaced = watches.filter(({ geometry }) => geometry === null).map(({ headline }) => headline);
     const said = lines(
       note ?? (data_as_of && `Complete until ${timeInWords(data_as_of)}.`),
@@ -267,16 +263,11 @@ const warnings: ReadLayer = {
     return lines(`${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`, note).join(' ');
   },
   marks: [
-    fill(kindColor, expression('case', isWatch, 0.05, 0.14)),
+    fill(COLOR, expression('case', isWatch, 0.05, 0.14)),
     line(WHITE, 4.5, { filter: isWarning, paint: { 'line-opacity': 0.85 } }),
-    line(kindColor, 2.4, { filter: isWarning }),
-    line(kindColor, 2, { filter: isWatch, paint: { 'line-dasharray': [4, 2] } }),
+    line(COLOR, 2.4, { filter: isWarning }),
+    line(COLOR, 2, { filter: isWatch, paint: { 'line-dasharray': [4, 2] } }),
   ],
-  facts: ({ title, kind, from, until, lines: said }) => ({
-    title,
-    color: KINDS[kind]?.[1] ?? OTHER_KIND,
-    lines: lines(`${timeInWords(from)} to ${untilInWords(from, until)}`, ...String(said).split('\n')),
-  }),
 };
 
 /** Categories of a convective outlook with the colours that the Storm Prediction Center gives them, a little darker in lines. */
@@ -288,10 +279,7 @@ const CATEGORIES: Readonly<Record<string, readonly [words: string, fill: string,
   MDT: ['Moderate Risk', '#e06666', '#b02a2a'],
   HIGH: ['High Risk', '#ee99ee', '#a33aa3'],
 };
-const OTHER_CATEGORY = '#8894a0';
 const RANKS = Object.keys(CATEGORIES);
-const categoryColor = (part: 1 | 2) =>
-  byWord('label', Object.fromEntries(RANKS.map((label) => [label, CATEGORIES[label][part]])), OTHER_CATEGORY);
 
 /** Convective outlook of the Storm Prediction Center for today: areas of its categories. */
 const outlooks: ReadLayer = {
@@ -313,8 +301,14 @@ const outlooks: ReadLayer = {
     const features = (areas ?? [])
       .filter(({ hazard, label }) => hazard === 'categorical' && label in CATEGORIES)
       .map(({ label, name, geometry }) => {
-        const times = { issue_time, valid_time, expire_time };
-        return feature(geometry, { label, name: name ?? label, rank: RANKS.indexOf(label), ...times });
+        const [words, color, edge] = CATEGORIES[label];
+        const said = [
+          issue_time && `Storm Prediction Center, issued ${timeInWords(issue_time)}`,
+          valid_time && expire_time && `From ${timeInWords(valid_time)} to ${timeInWords(expire_time)}`,
+          'A forecast of severe storms of any kind, not of hail alone.',
+        ];
+        const more = { name: name ?? words, edge, rank: RANKS.indexOf(label) };
+        return item(geometry, color, `Outlook: ${name ?? words}`, said, more);
       });
     const absent =
       fetched_at === null
@@ -328,11 +322,11 @@ const outlooks: ReadLayer = {
     return lines(highest === undefined ? 'No thunderstorm area.' : `Up to ${highest}.`, note).join(' ');
   },
   marks: [
-    fill(categoryColor(1), 0.4, { layout: { 'fill-sort-key': ['get', 'rank'] } }),
-    { under: UNDER_HAIL, ...line(categoryColor(2), 2.4) },
+    fill(COLOR, 0.4, { layout: { 'fill-sort-key': ['get', 'rank'] } }),
+    { under: UNDER_HAIL, ...line(['get', 'edge'], 2.4) },
     {
       under: UNDER_HAIL,
-      ...text(['get', 'name'], categoryColor(2), WHITE, {
+      ...text(['get', 'name'], ['get', 'edge'], WHITE, {
         layout: {
           'symbol-placement': 'line',
           'symbol-spacing': 320,
@@ -343,15 +337,6 @@ const outlooks: ReadLayer = {
       }),
     },
   ],
-  facts: ({ name, label, issue_time, valid_time, expire_time }) => ({
-    title: `Outlook: ${name}`,
-    color: CATEGORIES[label]?.[1] ?? OTHER_CATEGORY,
-    lines: [
-      `Storm Prediction Center, issued ${timeInWords(issue_time)}`,
-      `From ${timeInWords(valid_time)} to ${timeInWords(expire_time)}`,
-      'A forecast of severe storms of any kind, not of hail alone.',
-    ],
-  }),
 };
 
 const REPORT = '#0b7a4b';
@@ -374,10 +359,16 @@ async function exported({ call, file }: Calls, job_id: string) {
 }
 
 function reportFeature({ geometry, properties }: Feature): Feature {
-  const { time, size_mm } = properties ?? {};
+  const { time, size_mm, place, source, storm_date } = properties ?? {};
   const [from, until] = [-NEAR_MS, NEAR_MS].map((ms) => new Date(Date.parse(time) + ms).toISOString());
-  const size = size_mm === null ? 'hail' : `${(size_mm / MM_PER_INCH).toFixed(2)} in (${Math.round(size_mm)} mm)`;
-  return feature(geometry, { ...properties, from, until, label: size });
+  const label = size_mm === null ? 'hail' : `${(size_mm / MM_PER_INCH).toFixed(2)} in (${Math.round(size_mm)} mm)`;
+  const said = [
+    timeInWords(time),
+    place,
+    source === 'lsr' ? 'Local storm report' : 'List of the Storm Prediction Center',
+    'A report is one observation: larger hail may have fallen near it.',
+  ];
+  return item(geometry, REPORT, `Reported from the ground: ${label}`, said, { label, from, until, storm_date });
 }
 
 /** Reports of hail on the ground, of the whole country: an export of the date that the service makes. */
@@ -418,16 +409,6 @@ const reports: ReadLayer = {
     return lines(`${now}.`, note).join(' ');
   },
   marks: [dot(REPORT, byZoom(3, 2.5, 8, 6), WHITE), label('label', REPORT, [0.8, 0], 7, 'left')],
-  facts: ({ label, time, place, source }) => ({
-    title: `Reported from the ground: ${label}`,
-    color: REPORT,
-    lines: lines(
-      timeInWords(time),
-      place,
-      source === 'lsr' ? 'Local storm report' : 'List of the Storm Prediction Center',
-      'A report is one observation: larger hail may have fallen near it.',
-    ),
-  }),
 };
 
 const LOCATION = '#22303c';
@@ -450,8 +431,10 @@ const locations: ReadLayer = {
     while (cursor !== null && features.length < LOCATIONS_MAX) {
       const from: string = cursor && `&cursor=${encodeURIComponent(cursor)}`;
       const page: PortfolioLocations = await call(`/portfolio/locations?limit=${LOCATIONS_PAGE}${from}`);
-      for (const { name, lat, lon, address, tags } of page.locations)
-        features.push(feature({ type: 'Point', coordinates: [lon, lat] }, { name, address, tags: tags.join(', ') }));
+      for (const { name, lat, lon, address, tags } of page.locations) {
+        const said = ['Location of your portfolio', address, tags.length > 0 && `Tags: ${tags.join(', ')}`];
+        features.push(item(point([lon, lat]), LOCATION, name, said));
+      }
       cursor = page.next_cursor;
     }
     return { features, note: cursor && `The first ${LOCATIONS_MAX} by name; the rest is not drawn.` };
@@ -459,24 +442,22 @@ const locations: ReadLayer = {
   inWords: ownInWords('Your portfolio has no locations.', 'location'),
   marks: [
     dot(WHITE, byZoom(3, 2.5, 8, 5), LOCATION, { paint: { 'circle-stroke-width': byZoom(3, 1.5, 8, 3) } }),
-    label('name', LOCATION, [0, 0.7], 8, 'top'),
+    label('title', LOCATION, [0, 0.7], 8, 'top'),
   ],
-  facts: ({ name, address, tags }) => ({
-    title: name,
-    color: LOCATION,
-    lines: lines('Location of your portfolio', address, tags && `Tags: ${tags}`),
-  }),
 };
 
 const AREA = '#6741a8';
 /** Each area is a call of its own: more would use up the calls of a minute. */
 const AREAS_MAX = 20;
 
-async function areaFeature({ call }: Calls, { id, kind, ...area }: MonitoredAreas['areas'][number]): Promise<Feature> {
-  const properties = { name: area.name, area_sq_mi: area.area_sq_mi };
-  if (kind === 'polygon') return feature((await call(`/areas/${id}/geometry`)).geometry, properties);
+async function areaFeature(
+  { call }: Calls,
+  { id, kind, name, area_sq_mi }: MonitoredAreas['areas'][number],
+): Promise<Feature> {
+  const said = ['An area that you watch', `${area_sq_mi} square miles`];
+  if (kind === 'polygon') return item((await call(`/areas/${id}/geometry`)).geometry, AREA, name, said);
   const { lat, lng } = (await call(`/areas/${id}`)).point;
-  return feature({ type: 'Point', coordinates: [lng, lat] }, properties);
+  return item(point([lng, lat]), AREA, name, said);
 }
 
 /** Polygons and points that the business watches. */
@@ -499,13 +480,8 @@ const areas: ReadLayer = {
     fill(AREA, 0.08, { filter: isOf('Polygon') }),
     line(AREA, 2, { filter: isOf('Polygon') }),
     dot(AREA, 5, WHITE, { filter: isOf('Point') }),
-    label('name', AREA, [0, 0], 6.5, 'top'),
+    label('title', AREA, [0, 0], 6.5, 'top'),
   ],
-  facts: ({ name, area_sq_mi }) => ({
-    title: name,
-    color: AREA,
-    lines: ['An area that you watch', `${area_sq_mi} square miles`],
-  }),
 };
 
 const ALERT = '#c2255c';
@@ -522,9 +498,16 @@ const alerts: ReadLayer = {
   fresh_ms: 120_000,
   async read({ call }) {
     const { subscriptions, next_cursor } = await call(`/alerts?limit=${ALERTS_MAX}`);
-    const features = subscriptions.map(({ lat, lon, ...properties }: Subscription) =>
-      feature({ type: 'Polygon', coordinates: [circle([lon, lat], properties.radius_km)] }, properties),
-    );
+    const features = subscriptions.map((one: Subscription) => {
+      const { lat, lon, name, radius_km, min_size_mm, status, trigger_count, last_triggered_at: last } = one;
+      const so_far = `${counted(trigger_count, 'alert')} so far`;
+      const said = [
+        `Hail of ${min_size_mm} mm or more within ${radius_km} km`,
+        status === 'active' ? 'Active' : 'Paused: raises nothing',
+        last ? `${so_far}, the last on ${timeInWords(last)}` : so_far,
+      ];
+      return item(area(circle([lon, lat], radius_km)), ALERT, name || 'Alert subscription', said, { name, status });
+    });
     return { features, note: next_cursor && `The oldest ${ALERTS_MAX}; the rest is not drawn.` };
   },
   inWords: ownInWords('You have no alert subscriptions.', 'subscription'),
@@ -541,16 +524,6 @@ const alerts: ReadLayer = {
       layout: { 'symbol-placement': 'line', 'text-size': 11.5, 'text-offset': [0, -0.9] },
     }),
   ],
-  facts: ({ name, min_size_mm, radius_km, status, trigger_count, last_triggered_at }) => ({
-    title: name || 'Alert subscription',
-    color: ALERT,
-    lines: [
-      `Hail of ${min_size_mm} mm or more within ${radius_km} km`,
-      status === 'active' ? 'Active' : 'Paused: raises nothing',
-      counted(trigger_count, 'alert') +
-        (last_triggered_at ? ` so far, the last on ${timeInWords(last_triggered_at)}` : ' so far'),
-    ],
-  }),
 };
 
 /** Layers of the card, in its order. */

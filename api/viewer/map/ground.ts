@@ -1,4 +1,3 @@
-import type { MultiLineString, Position } from 'geojson';
 import type { LayerSpecification as Layer, SourceSpecification, StyleSpecification } from 'maplibre-gl';
 import type { Archives } from '../data/archives.ts';
 import { meta } from '../page/page.ts';
@@ -14,9 +13,6 @@ type Streets = Pick<StyleSpecification, 'sources' | 'layers' | 'sprite'>;
 
 const GROUND = 'ground';
 const STREETS = 'streets';
-const GRATICULE_DEG = 5;
-/** The first layer over the land: what is under the hail goes below it. */
-export const GRATICULE = 'graticule';
 const AREAS: readonly string[] = ['background', 'fill', 'raster', 'hillshade'] satisfies Layer['type'][];
 const MARKS: readonly string[] = ['line', 'circle', 'symbol'] satisfies Layer['type'][];
 
@@ -34,13 +30,11 @@ export async function openGround(archives: Archives): Promise<StyleSpecification
     sources: {
       ...streets?.sources,
       [GROUND]: { type: 'vector', url },
-      [GRATICULE]: { type: 'geojson', data: graticule() },
     },
     layers: [
       { id: 'outside', type: 'background', paint: { 'background-color': BASEMAP.water } },
       ...LAND,
       ...of(AREAS),
-      layer(GRATICULE, GRATICULE, line(BASEMAP.graticule, 0.8, { maxzoom: 6 })),
       ...LINES,
       ...(streets ? [COUNTY_NAMES] : [COUNTY_NAMES, ...NAMES]),
       ...of(MARKS),
@@ -54,13 +48,23 @@ async function openStreets(archives: Archives): Promise<Streets | null> {
   const address = new URL(SCHEME === 'dark' ? dark : light, location.href);
   if (light === '') return null;
   if (address.pathname.endsWith('.pmtiles')) {
-    const { streetLayers } = await import('./streets.ts');
+    const { layers, namedFlavor } = await import('@protomaps/basemaps');
     const source: SourceSpecification = { type: 'vector', url: archives.address(address.href) };
-    return ownFont({ sources: { [STREETS]: source }, layers: streetLayers(STREETS, SCHEME, BASEMAP) });
+    const flavor = namedFlavor(SCHEME === 'dark' ? 'black' : 'white');
+    const drawn = layers(STREETS, flavor, { lang: 'en' }).filter(({ id }) => !ICONS.has(id));
+    return ownFont({ sources: { [STREETS]: source }, layers: drawn.map(withoutIcon) });
   }
   const response = await fetch(address);
   if (!response.ok) throw new Error(`the street map answered ${response.status}`);
   return ownFont(await response.json());
+}
+
+/** Layers of a Protomaps archive that need a sheet of icons, which is not served: their names would be pinned to nothing. */
+const ICONS = new Set(['pois', 'roads_shields', 'roads_oneway']);
+
+function withoutIcon(layer: Layer): Layer {
+  const layout = Object.entries(layer.layout ?? {}).filter(([name]) => !name.startsWith('icon-'));
+  return { ...layer, layout: Object.fromEntries(layout) } as Layer;
 }
 
 /** The map with names of its own for its layers, and the reader's fonts in place of glyphs that would have to be fetched. */
@@ -158,12 +162,3 @@ const NAMES: readonly Layer[] = [
     }),
   ),
 ];
-
-function graticule(): MultiLineString {
-  const line = (from: Position, to: Position): Position[] => [from, to];
-  const every = (from: number, to: number) =>
-    Array.from({ length: (to - from) / GRATICULE_DEG + 1 }, (_, i) => from + i * GRATICULE_DEG);
-  const meridians = every(-140, -50).map((lon) => line([lon, 10], [lon, 60]));
-  const parallels = every(10, 60).map((lat) => line([-140, lat], [-50, lat]));
-  return { type: 'MultiLineString', coordinates: [...meridians, ...parallels] };
-}

@@ -1,4 +1,5 @@
 import type { LayerSpecification as Layer } from 'maplibre-gl';
+import type { Archives } from '../data/archives.ts';
 import type { DayBefore, View } from '../data/day.ts';
 import { BASEMAP, REFLECTIVITY, SIZES } from '../page/palette.ts';
 import { MM_PER_INCH } from '../page/words.ts';
@@ -42,18 +43,12 @@ export interface Look {
   readonly is_smooth: boolean;
 }
 
-/** Addresses of an archive for MapLibre. */
-interface Addresses {
-  readonly address: (url: string) => string;
-  readonly smoothAddress: (url: string) => string;
-}
-
 /** The hail of a day or a scan: swaths under the borders, storms and their paths over them. */
-export function hailPicture({ view, url, before }: Hail, look: Look, { address, smoothAddress }: Addresses): Picture {
+export function hailPicture({ view, url, before }: Hail, look: Look, archives: Archives): Picture {
   const vector = (url: string) => ({ type: 'vector', url }) as const;
   const sourcesOf = (name: string, url: string) => ({
-    [name]: vector(address(url)),
-    ...(view === 'day' || look.is_smooth ? { [smooth(name)]: vector(smoothAddress(url)) } : {}),
+    [name]: vector(archives.address(url)),
+    ...(view === 'day' || look.is_smooth ? { [smooth(name)]: vector(archives.smoothAddress(url)) } : {}),
   });
   const layers = (all: readonly Layer[]) => (look.is_seen ? all : all.map(unseen));
   const fills = before

@@ -13,10 +13,9 @@ import type { LngLat, MapPlace } from '../data/day.ts';
 import { BASEMAP } from '../page/palette.ts';
 import { state } from '../state.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
-import { GRATICULE } from './ground.ts';
 import { ARROW, type Hail, hailPicture, reflectivityPicture, STORM_LAYERS } from './hail.ts';
 import { type Finding, pickAmong } from './pick.ts';
-import { openPictures, type Picture, TOP, UNDER_HAIL } from './pictures.ts';
+import { openPictures, type Picture, TOP, UNDER_BORDERS, UNDER_HAIL } from './pictures.ts';
 import { dot, layer } from './style.ts';
 
 /** West, south, east, north of the contiguous states. */
@@ -150,7 +149,7 @@ async function loadMap(container: HTMLElement, style: StyleSpecification, place:
   map.addControl(new ScaleControl({ unit: 'metric', maxWidth: 90 }), 'top-right');
   // Says what the style of the operator asks for; our own sources are named in the page.
   map.addControl(new AttributionControl({ compact: true }), 'top-right');
-  await new Promise((resolve) => map.once('style.load', resolve));
+  await map.once('style.load');
   map.addImage(ARROW, image(32, BASEMAP.track, 'fill', 'M26 16 8 7l4 9-4 9z'), { pixelRatio: IMAGE_PIXEL_RATIO });
   const diagonals = 'M-16 16 0 0M0 16 16 0M16 16 32 0';
   map.addImage(HATCH, image(16, BASEMAP.border, 'stroke', diagonals), { pixelRatio: IMAGE_PIXEL_RATIO });
@@ -170,7 +169,7 @@ function hatching(blocks: UncoveredBlocks | null): Picture {
   const hatch = { type: 'fill', paint: { 'fill-pattern': HATCH, 'fill-opacity': 0.8 } } as const;
   return {
     sources: { [UNDER_HAIL]: { type: 'geojson', data: uncoveredArea(blocks) } },
-    layers: [[GRATICULE, [layer(UNDER_HAIL, UNDER_HAIL, hatch)]]],
+    layers: [[UNDER_BORDERS, [layer(UNDER_HAIL, UNDER_HAIL, hatch)]]],
   };
 }
 
@@ -186,14 +185,6 @@ function ring(at: LngLat | null): Picture {
 }
 
 /** Resolves when the map is idle, at the latest after `DRAWN_AT_LATEST_MS`. */
-function drawn(map: MapLibre): Promise<void> {
-  return new Promise((resolve) => {
-    const late = setTimeout(done, DRAWN_AT_LATEST_MS);
-    function done(): void {
-      clearTimeout(late);
-      map.off('idle', done);
-      resolve();
-    }
-    map.once('idle', done);
-  });
+async function drawn(map: MapLibre): Promise<void> {
+  await Promise.race([map.once('idle'), new Promise((resolve) => setTimeout(resolve, DRAWN_AT_LATEST_MS))]);
 }

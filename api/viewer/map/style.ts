@@ -35,10 +35,6 @@ export const byNumber = (attribute: string, ...stops: Value[]) =>
 /** Value of the step that an attribute reaches: the first one below all pairs of number and value. */
 export const bySteps = (attribute: string, ...stops: Value[]) => expression('step', ['get', attribute], ...stops);
 
-/** Value by the word of an attribute. */
-export const byWord = (attribute: string, values: Readonly<Record<string, string>>, otherwise: string) =>
-  expression('match', ['get', attribute], ...Object.entries(values).flat(), otherwise);
-
 /** An area of one colour. */
 export const fill = (color: Value, opacity: number | Expression = 1, more: More<Fill> = {}): Fill => ({
   type: 'fill',
