@@ -7,9 +7,10 @@ import { history } from './history.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
 import { scan } from './scan.ts';
+import { viewer } from './viewer.ts';
 
 type Bench = (args: string[]) => Promise<void>;
-const BENCHES: Readonly<Record<string, Bench>> = { decode, forecast, scan, day, http, lookups, history };
+const BENCHES: Readonly<Record<string, Bench>> = { decode, forecast, scan, day, http, lookups, history, viewer };
 
 /** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
 async function run([name, ...args]: string[]): Promise<void> {

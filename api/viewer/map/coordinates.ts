@@ -45,7 +45,7 @@ function angleOf([before, sign, degrees, minutes = '', seconds = '', after]: (st
   // A sign and a letter would say the direction twice.
   if (letter && sign === '-') return null;
   const size = Number(degrees) + Number(minutes) / 60 + Number(seconds) / 3600;
-  return { degrees: size * (sign === '-' ? -1 : SIGNS[letter ?? 'n']), letter };
+  return { degrees: size * (sign === '-' ? -1 : SIGNS[letter || 'n']), letter };
 }
 
 const isEastWest = ({ letter }: { letter?: string | undefined }): boolean => letter === 'e' || letter === 'w';

@@ -24,9 +24,6 @@ const PATH_LABEL_ANCHORS: Anchor[] = ['left', 'right', 'bottom', 'top'];
 /** Source of the swaths of the date before that of the source `day`, where two dates are shown together. */
 const BEFORE = 'before';
 
-/** Layers of storms with their exact size. */
-export const STORM_LAYERS: readonly string[] = ['scan-storms', 'day-peaks', `${BEFORE}-peaks`];
-
 /** What is shown of the hail. */
 export interface Hail {
   readonly view: View;

@@ -5,6 +5,7 @@ import {
   Map as MapLibre,
   NavigationControl,
   type PaddingOptions,
+  Point,
   ScaleControl,
   type StyleSpecification,
 } from 'maplibre-gl';
@@ -13,7 +14,7 @@ import type { LngLat, MapPlace } from '../data/day.ts';
 import { BASEMAP } from '../page/palette.ts';
 import { state } from '../state.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
-import { ARROW, type Hail, hailPicture, reflectivityPicture, STORM_LAYERS } from './hail.ts';
+import { ARROW, type Hail, hailPicture, reflectivityPicture } from './hail.ts';
 import { type Finding, pickAmong } from './pick.ts';
 import { openPictures, type Picture, TOP, UNDER_BORDERS, UNDER_HAIL } from './pictures.ts';
 import { dot, layer } from './style.ts';
@@ -21,8 +22,8 @@ import { dot, layer } from './style.ts';
 /** West, south, east, north of the contiguous states. */
 const CONUS: [number, number, number, number] = [-125, 24, -66.5, 50];
 const ZOOM = { min: 2.5, max: 16, fit_max: 7.5 };
-/** A click within this distance of a storm picks the storm. */
-const TOUCH_PX = 9;
+/** A click within this distance of a point picks it, pixels. */
+const TOUCH = new Point(10, 10);
 /** A picture that takes longer counts as drawn, so that playing goes on. */
 const DRAWN_AT_LATEST_MS = 4000;
 /** Images are drawn at twice their size on the map. */
@@ -47,16 +48,28 @@ export async function openMap(
   const { put, layersOf } = openPictures(map);
   let uncovered: UncoveredBlocks | null = null;
   let shown: Hail | null = null;
-  const look = () => ({ is_seen: state.layers.includes('hail'), is_smooth: state.layers.includes('smooth') });
-  const putHail = () => put('hail', shown && hailPicture(shown, look(), archives));
+  const putHail = () => {
+    const look = { is_seen: state.layers.includes('hail'), is_smooth: state.layers.includes('smooth') };
+    return put('hail', shown && hailPicture(shown, look, archives));
+  };
+  /** What is drawn of a picture at a place: dots near it, and areas, those on top first. */
+  const drawnAt = (at: LngLat, name: string) => {
+    const { x, y } = map.project(at);
+    const layers = layersOf(name);
+    const near = new Point(x, y);
+    const box: [Point, Point] = [near.sub(TOUCH), near.add(TOUCH)];
+    const points = map.queryRenderedFeatures(box, { layers }).filter(({ layer }) => layer.type === 'circle');
+    const areas = map.queryRenderedFeatures(near, { layers }).filter(({ layer }) => layer.type === 'fill');
+    return { points, areas };
+  };
 
-  effect(() => void (state.layers && putHail()));
+  effect(() => void putHail());
   put(UNDER_HAIL, hatching(null));
   put(PICK, ring(null));
   return {
     map,
     put,
-    layersOf,
+    drawnAt,
     /** Removes all hail, hatching and reflectivity from the map. */
     clear(): void {
       shown = null;
@@ -76,20 +89,9 @@ export async function openMap(
     /** Drawn size and storm at a place; null while nothing is shown. */
     sizeAt(at: LngLat): Finding | null {
       if (shown === null) return null;
-      const { x, y } = map.project(at);
-      const layers = layersOf('hail');
-      const near = map.queryRenderedFeatures(
-        [
-          [x - TOUCH_PX, y - TOUCH_PX],
-          [x + TOUCH_PX, y + TOUCH_PX],
-        ],
-        { layers: layers.filter((id) => STORM_LAYERS.includes(id)) },
-      );
-      const bands = map.queryRenderedFeatures([x, y], { layers }).filter(({ layer }) => layer.type === 'fill');
-      return pickAmong(bands, near, (lng, lat) => {
-        const point = map.project([lng, lat]);
-        return Math.hypot(point.x - x, point.y - y);
-      });
+      const { points, areas } = drawnAt(at, 'hail');
+      const here = map.project(at);
+      return pickAmong(areas, points, (lng, lat) => map.project([lng, lat]).dist(here));
     },
     /** Marks the picked place; null removes the mark. */
     mark(at: LngLat | null): void {
