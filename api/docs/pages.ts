@@ -41,12 +41,8 @@ const FILES = {
 } as const;
 
 /** Body of the page that puts the key of a link into the browser. It waits for a tap: what only looks at the page uses no link up. */
-const LINK_BODY = `<main class="start"><h1>A key for this browser</h1>
-<p>The link works once. The map on this device then has a key of its own, which the operator can revoke.</p>
-<p class="doors"><button id="use" type="button">Use it here</button></p>
-<p id="outcome" role="status"></p>
-<noscript><p>This page needs a script.</p></noscript>
-<script type="module" src="docs/link.js"></script></main>`;
+const LINK_BODY = readFileSync(new URL('./link.html', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('./page.html', import.meta.url), 'utf8');
 
 /** The parts of the OpenAPI document that guides show. */
 interface Description {
@@ -121,25 +117,13 @@ const HTML = 'text/html; charset=utf-8';
 
 /** A page of the documentation, or the start page, around its body. */
 export function page(path: string, title: string, body: string, words = ''): string {
-  const root = rootFrom(path);
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${html(title)} · hail</title>
-<link rel="stylesheet" href="${root}docs/docs.css">
-<script type="module" src="${root}docs/docs.js"></script>
-</head>
-<body>
-<header>
-<a href="${root}.">hail</a> <a href="${root}docs">Reference</a> <a href="${root}docs/guides">Guides</a> <a href="${root}viewer">Map</a>
-<form action="${root}docs/search" role="search"><input name="q" type="search" aria-label="Search the guides" placeholder="Search" value="${html(words)}"></form>
-</header>
-${body}
-</body>
-</html>
-`;
+  const values: Readonly<Record<string, string>> = {
+    root: rootFrom(path),
+    title: html(title),
+    body,
+    words: html(words),
+  };
+  return PAGE.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] as string);
 }
 
 function withNavigation(guides: readonly Guide[], main: string, current = '', contents = ''): string {

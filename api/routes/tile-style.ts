@@ -1,4 +1,5 @@
-import { BASEMAPS, MAP_SIZE_COLORS } from '../../schemas/palette.ts';
+import { readFileSync } from 'node:fs';
+import { BASEMAPS, MAP_SIZE_COLORS, type Scheme } from '../../schemas/palette.ts';
 import { ATTRIBUTIONS } from '../../schemas/provenance.ts';
 import { ApiError } from '../http/errors.ts';
 import { JSON_TYPE } from '../http/reply.ts';
@@ -37,7 +38,9 @@ export function tileStyle(services: Pick<Services, 'catalog' | 'base_url' | 'til
           ground: { type: 'vector', url: `pmtiles://${ground}`, attribution: GROUND_SOURCES },
           ...(hail && { hail }),
         },
-        layers: layersOf(scheme === 'dark' ? 'dark' : 'light', hail !== null),
+        layers: layersOf(scheme === 'dark' ? 'dark' : 'light').filter(
+          ({ source }) => source !== 'hail' || hail !== null,
+        ),
       });
     },
   };
@@ -53,44 +56,14 @@ async function drawnDay(edition: Edition, dates: readonly string[]) {
   return null;
 }
 
+const LAYERS = readFileSync(new URL('./tile-style.json', import.meta.url), 'utf8');
+
 /** Ground below the hail, borders and marks above it. */
-function layersOf(scheme: keyof typeof BASEMAPS, has_hail: boolean): readonly object[] {
-  const { water, neighbour, land, county, state, outline, track } = BASEMAPS[scheme];
+function layersOf(scheme: Scheme): readonly { readonly source?: string }[] {
   const [lowest, ...sizes] = MAP_SIZE_COLORS[scheme];
-  const layer = (source: string, name: string, type: string, paint: object, rest: object = {}) => ({
-    ...{ id: name, type, source, 'source-layer': name, paint },
-    ...rest,
-  });
-  const line = (name: string, color: string, width: number) =>
-    layer('ground', name, 'line', { 'line-color': color, 'line-width': width });
-  const sizeColor = [
-    'step',
-    ['get', 'mm_min'],
-    lowest?.color,
-    ...sizes.flatMap(({ mm_min, color }) => [mm_min, color]),
-  ];
-  const swaths = layer(
-    'hail',
-    'swaths',
-    'fill',
-    { 'fill-color': sizeColor },
-    { layout: { 'fill-sort-key': ['get', 'mm_min'] } },
-  );
-  const peak = { 'circle-radius': 3.5, 'circle-color': land, 'circle-stroke-color': track, 'circle-stroke-width': 1.5 };
-  return [
-    { id: 'water', type: 'background', paint: { 'background-color': water } },
-    layer('ground', 'neighbours', 'fill', { 'fill-color': neighbour }),
-    layer('ground', 'land', 'fill', { 'fill-color': land }),
-    layer('ground', 'lakes', 'fill', { 'fill-color': water }),
-    ...(has_hail ? [swaths] : []),
-    { ...line('county_lines', county, 0.6), minzoom: 6 },
-    line('state_lines', state, 1),
-    line('coasts', outline, 0.8),
-    ...(has_hail
-      ? [
-          layer('hail', 'tracks', 'line', { 'line-color': track, 'line-width': 1.2, 'line-opacity': 0.7 }),
-          layer('hail', 'peaks', 'circle', peak),
-        ]
-      : []),
-  ];
+  const bands = ['step', ['get', 'mm_min'], lowest?.color, ...sizes.flatMap(({ mm_min, color }) => [mm_min, color])];
+  const values: Readonly<Record<string, unknown>> = { ...BASEMAPS[scheme], sizes: bands };
+  const text = LAYERS.replaceAll(/"\{\{(\w+)\}\}"/g, (_, name: string) => JSON.stringify(values[name]));
+  const layers: readonly { readonly id: string; readonly source?: string }[] = JSON.parse(text);
+  return layers.map((layer) => (layer.source === undefined ? layer : { ...layer, 'source-layer': layer.id }));
 }

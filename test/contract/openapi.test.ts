@@ -30,6 +30,7 @@ import { ATTEMPT_MS, CONNECT_MS } from '../../api/webhooks/client.ts';
 import { EARLIER_WAITS_MS } from '../../api/webhooks/formats.ts';
 import { signatureHeaders, TOLERANCE_S } from '../../api/webhooks/signature.ts';
 import { ERROR_ADVICE, ERRORS, type ErrorCode } from '../../schemas/errors.ts';
+import { SIZE_COLORS } from '../../schemas/palette.ts';
 import { EXPORT_KEPT_DAYS } from '../../schemas/resources/export-job.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { REPORT_KEPT_DAYS, SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
@@ -623,6 +624,12 @@ for (const method of ['GET', 'HEAD'] as const)
       t.is(await reply.text(), '');
     },
   );
+
+test('the start page has the colours of the hail sizes', (t) => {
+  const text = readDocument('api/docs/start.html');
+  for (const { category, mm_min, color } of SIZE_COLORS)
+    if (category !== null) t.true(text.includes(`fill="${color}"/></svg>${mm_min} mm, ${category.replace('_', ' ')}`));
+});
 
 testStartPage(
   'the start page needs no key and no script, and of an empty root says that nothing is published',
