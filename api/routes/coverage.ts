@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { COVERAGE_EXAMPLE, Coverage } from '../../schemas/resources/coverage.ts';
+import { COVERAGE_EXAMPLE, Coverage } from '../../schemas/resources/detection-quality.ts';
 import { pointQuery } from '../http/decode.ts';
 import { monthOfYear, qualityAt, qualityNote } from '../rules/detection-quality.ts';
 import { outsideNote } from '../rules/outside.ts';

@@ -5,10 +5,13 @@ import { DETAILS } from '../../schemas/resources/fields.ts';
 import {
   type BatchResult,
   HAIL_BATCH_EXAMPLE,
+  HAIL_CURRENT_EXAMPLE,
   HailBatchReply,
   HailBatchRequest,
-} from '../../schemas/resources/hail-batch.ts';
-import { HAIL_CURRENT_EXAMPLE, type HailCell, HailCurrent, LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
+  type HailCell,
+  HailCurrent,
+  LOOKBACK_MIN,
+} from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { Caller } from '../accounts/keyring.ts';

@@ -2,11 +2,9 @@ import { z } from 'zod';
 import {
   DELETE_LOCATIONS_EXAMPLE,
   DELETED_IDS_MAX,
+  LIST_LOCATIONS_EXAMPLE,
   PortfolioDeleted,
   PortfolioDeletion,
-} from '../../schemas/resources/portfolio-deletion.ts';
-import {
-  LIST_LOCATIONS_EXAMPLE,
   type PortfolioLocation,
   PortfolioLocations,
 } from '../../schemas/resources/portfolio-location.ts';

@@ -2,14 +2,12 @@ import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import {
+  CREATE_WEBHOOK_EXAMPLE,
   DELIVERIES_EXAMPLE,
   Deliveries,
   type Delivery,
   REDELIVER_EXAMPLE,
   Redelivered,
-} from '../../schemas/resources/delivery.ts';
-import {
-  CREATE_WEBHOOK_EXAMPLE,
   TEST_WEBHOOK_EXAMPLE,
   WEBHOOK_EXAMPLE,
   Webhook,

@@ -1,4 +1,4 @@
-import { localScale } from '../geo/local-scale.ts';
+import { WGS84_A_KM, WGS84_E2_12_DIGITS } from '../geo/constants.ts';
 import type { Position } from '../geo/position.ts';
 import { normalQuantile, radicalInverse } from './quasi-random.ts';
 
@@ -45,12 +45,25 @@ export function fastestKmh({ speed_kmh, speed_error_kmh }: UncertainMotion): num
 
 /** Kilometres east and north of a point, in turn, of the places within reach. */
 function near(point: Position, places: readonly Position[], reach_km: number): number[] {
-  const { east, north } = localScale(point, 1);
+  const { east, north } = kmPerDegree(point.lat);
+  /** Change of `east` with a degree of latitude at the place, at the middle of both latitudes. */
+  const bend = (kmPerDegree(point.lat + 0.5).east - kmPerDegree(point.lat - 0.5).east) / 2;
   return places.flatMap(({ lat, lon }) => {
     const dy = lat - point.lat;
-    const [x, y] = [(lon - point.lon) * (east[0] + dy * east[1]), dy * north[0]];
+    const [x, y] = [(lon - point.lon) * (east + dy * bend), dy * north];
     return x * x + y * y <= reach_km * reach_km ? [x, y] : [];
   });
+}
+
+/** Kilometres of a degree of longitude and of latitude, from the radii of curvature of WGS84. */
+function kmPerDegree(lat: number): { readonly east: number; readonly north: number } {
+  const radians = (degrees: number) => (degrees * Math.PI) / 180;
+  const sine = Math.sin(radians(lat));
+  const w2 = 1 - WGS84_E2_12_DIGITS * sine * sine;
+  return {
+    east: radians((WGS84_A_KM * Math.cos(radians(lat))) / Math.sqrt(w2)),
+    north: radians((WGS84_A_KM * (1 - WGS84_E2_12_DIGITS)) / w2 ** 1.5),
+  };
 }
 
 /** Minutes after `from` at which the first of some places, moving alike, comes within a distance of the origin; NaN if none does. */

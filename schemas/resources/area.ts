@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Example } from './example.ts';
+import { boxRing } from '../geo/position.ts';
 import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 
@@ -103,7 +103,6 @@ export const NewArea = z
     }),
   ])
   .meta({ id: 'NewArea' });
-export type NewArea = z.infer<typeof NewArea>;
 
 /** Request that changes an area. */
 export const AreaChange = z
@@ -117,7 +116,6 @@ export const AreaChange = z
     error: 'nothing to change, expected name, geometry or point',
   })
   .meta({ id: 'AreaChange' });
-export type AreaChange = z.infer<typeof AreaChange>;
 
 const areaSqMi = (what: string) => wire.number(what, 'mi2');
 
@@ -139,10 +137,7 @@ export const MonitoredArea = wire.resource('MonitoredArea', {
   area_sq_mi: areaSqMi('Geodesic area of the ring as it was submitted; 1 for a point.'),
   version: z.int().positive().meta({ description: 'Rises by 1 with each change.' }),
   point: z
-    .object({
-      lat: z.number().meta({ description: 'Latitude, 5 decimals.', unit: 'deg' }),
-      lng: z.number().meta({ description: 'Longitude, 5 decimals.', unit: 'deg' }),
-    })
+    .object({ lat: wire.lat(), lng: wire.lon() })
     .nullable()
     .meta({ description: 'The point of a point area; null for polygons.' }),
   created_at: wire.written('When the area was made.'),
@@ -188,20 +183,9 @@ export const AreaDeleted = wire.resource('AreaDeleted', {
   success: z.literal(true),
   id: z.string().meta({ description: 'Id of the area that is gone.' }),
 });
-export type AreaDeleted = z.infer<typeof AreaDeleted>;
 
-const EXAMPLE_GEOMETRY = {
-  type: 'Polygon',
-  coordinates: [
-    [
-      [-97.6, 35.3],
-      [-97.4, 35.3],
-      [-97.4, 35.5],
-      [-97.6, 35.5],
-      [-97.6, 35.3],
-    ],
-  ],
-} as const;
+const EXAMPLE_BBOX = [-97.6, 35.3, -97.4, 35.5] as const;
+const EXAMPLE_GEOMETRY = { type: 'Polygon' as const, coordinates: [boxRing(EXAMPLE_BBOX)] };
 
 export const AREA_EXAMPLE: MonitoredArea = {
   id: 'area_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
@@ -213,7 +197,7 @@ export const AREA_EXAMPLE: MonitoredArea = {
   group_id: null,
   real_time: true,
   purpose: 'monitoring',
-  bbox: [-97.6, 35.3, -97.4, 35.5],
+  bbox: [...EXAMPLE_BBOX],
   centroid_geohash4: '9y69',
   area_sq_mi: 155.7,
   version: 1,
@@ -222,23 +206,15 @@ export const AREA_EXAMPLE: MonitoredArea = {
   updated_at: '2026-05-01T20:15:04.120Z',
 };
 
-export const CREATE_AREA_EXAMPLE: Example<typeof MonitoredArea> = {
+export const CREATE_AREA_EXAMPLE: wire.Example<typeof MonitoredArea> = {
   body: { kind: 'polygon', name: AREA_EXAMPLE.name, geometry: EXAMPLE_GEOMETRY, real_time: true },
   reply: AREA_EXAMPLE,
 };
 
-export const LIST_AREAS_EXAMPLE: Example<typeof MonitoredAreas> = {
+export const LIST_AREAS_EXAMPLE: wire.Example<typeof MonitoredAreas> = {
   query: { limit: '1' },
   reply: {
-    areas: [
-      {
-        id: AREA_EXAMPLE.id,
-        kind: AREA_EXAMPLE.kind,
-        name: AREA_EXAMPLE.name,
-        area_sq_mi: AREA_EXAMPLE.area_sq_mi,
-        version: AREA_EXAMPLE.version,
-      },
-    ],
+    areas: [AreaSummary.parse(AREA_EXAMPLE)],
     count: 1,
     next_cursor: null,
     usage: {
@@ -250,14 +226,11 @@ export const LIST_AREAS_EXAMPLE: Example<typeof MonitoredAreas> = {
   },
 };
 
-export const AREA_GEOMETRY_EXAMPLE: Example<typeof AreaGeometry> = {
-  reply: {
-    geometry: { type: 'Polygon', coordinates: EXAMPLE_GEOMETRY.coordinates.map((ring) => ring.map((at) => [...at])) },
-    updated_at: AREA_EXAMPLE.updated_at,
-  },
+export const AREA_GEOMETRY_EXAMPLE: wire.Example<typeof AreaGeometry> = {
+  reply: { geometry: EXAMPLE_GEOMETRY, updated_at: AREA_EXAMPLE.updated_at },
 };
 
-export const UPDATE_AREA_EXAMPLE: Example<typeof MonitoredArea> = {
+export const UPDATE_AREA_EXAMPLE: wire.Example<typeof MonitoredArea> = {
   body: { expected_version: 1, name: 'Oklahoma City south-west' },
   reply: { ...AREA_EXAMPLE, name: 'Oklahoma City south-west', version: 2, updated_at: '2026-05-01T21:03:11.480Z' },
 };

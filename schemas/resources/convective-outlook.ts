@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { SPC_CATEGORIES } from '../reference/spc-categories.ts';
 import { OUTLOOK_HAZARDS } from '../tables/feeds.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { MultiPolygonGeometry, PolygonGeometry } from './geometry.ts';
 
@@ -78,7 +77,7 @@ export const SpcOutlookFeature = wire.resource('SpcOutlookFeature', {
 });
 export type SpcOutlookFeature = z.infer<typeof SpcOutlookFeature>;
 
-export const SPC_OUTLOOK_EXAMPLE: Example<typeof SpcOutlookAnswer> = {
+export const SPC_OUTLOOK_EXAMPLE: wire.Example<typeof SpcOutlookAnswer> = {
   query: { lat: '35.22', lon: '-97.44' },
   reply: {
     location: { lat: 35.22, lon: -97.44 },

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { RegionBox } from './region-box.ts';
 
@@ -39,7 +38,7 @@ export const Events = wire.resource('Events', {
 });
 export type Events = z.infer<typeof Events>;
 
-export const EVENTS_EXAMPLE: Example<typeof Events> = {
+export const EVENTS_EXAMPLE: wire.Example<typeof Events> = {
   query: { date_start: '2026-05-01', date_end: '2026-05-31', bbox: '-98,34,-96,36' },
   reply: {
     date_range: { start: '2026-05-01', end: '2026-05-31' },

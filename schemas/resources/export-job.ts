@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type Bbox, checkBbox, parseBbox } from '../geo/position.ts';
 import { isStateCode } from '../reference/state-codes.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { isOneRegion, ONE_REGION } from './region-box.ts';
 import { jobStatus, pollUrl, SIGNED_URL_SECONDS } from './report-job.ts';
@@ -137,7 +136,6 @@ export const ExportJob = wire.resource('ExportJob', {
     .meta({ description: 'For how long download_url is good.', unit: 's' }),
   error: z.literal('export_generation_failed').nullable().meta({ description: 'Null unless it failed.' }),
 });
-export type ExportJob = z.infer<typeof ExportJob>;
 
 const EXAMPLE_ID = 'exp_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
 
@@ -154,12 +152,12 @@ const EXAMPLE_POLL = `https://hail.example.com/v1/exports/${EXAMPLE_ID}`;
 
 export const EXPORT_ACCEPTED_MESSAGE = 'the file is being made: ask poll_url until its status is done or failed';
 
-export const CREATE_EXPORT_EXAMPLE: Example<typeof ExportAccepted> = {
+export const CREATE_EXPORT_EXAMPLE: wire.Example<typeof ExportAccepted> = {
   body: EXAMPLE_BODY,
   reply: { job_id: EXAMPLE_ID, status: 'pending', poll_url: EXAMPLE_POLL, message: EXPORT_ACCEPTED_MESSAGE },
 };
 
-export const GET_EXPORT_EXAMPLE: Example<typeof ExportJob> = {
+export const GET_EXPORT_EXAMPLE: wire.Example<typeof ExportJob> = {
   reply: {
     job_id: EXAMPLE_ID,
     status: 'done',

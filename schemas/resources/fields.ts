@@ -60,6 +60,10 @@ export const datesWithoutData = () =>
       'Storm dates asked for of which no radar data are published, ascending: that nothing is found on them says nothing.',
   });
 
+/** A place in a body, anywhere on the globe. */
+export const bodyLat = (what: string) => z.number().min(-90).max(90).meta({ description: what, unit: 'deg' });
+export const bodyLon = (what: string) => z.number().min(-180).max(180).meta({ description: what, unit: 'deg' });
+
 /** A storm date in a body: any date of the calendar. Limits that depend on the clock are checked separately. */
 export const bodyDate = (description: string) =>
   z
@@ -90,3 +94,10 @@ export const pageCount = z.int().nonnegative().meta({ description: 'Items on thi
 
 /** An object that the description of the interface names and refers to. */
 export const resource = <Shape extends z.ZodRawShape>(id: string, shape: Shape) => z.object(shape).meta({ id });
+
+/** A question and its answer, for the documentation. */
+export interface Example<Reply extends z.ZodType> {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly reply: z.input<Reply>;
+}

@@ -1,29 +1,29 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { RISK_CATEGORIES } from '../tables/forecast.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
-const hailProbability = () =>
-  wire
-    .probability(
-      `Probability, 0 to 1, of hail >= 25 mm within 40 km of the centre of the cell in the hour: ten to twenty times that at the point itself; never above that of its day in GET /v1/hail/outlook. Null where the model gives nothing. ${ASSUMPTIONS.hourly_steps}`,
-    )
-    .nullable();
-const size = () => wire.mm('Median of the largest stone, given hail. Null below a probability of .02.').nullable();
-const category = () =>
-  z.enum(RISK_CATEGORIES).nullable().meta({
-    description:
-      'Risk by the probability: below .02, .05, .15, .30, .45, and above; one step higher from .10 on where the significant hail parameter reaches 1.5.',
-  });
-const validTime = () => wire.time('End of the hour.');
+const EXAMPLE_PEAK = {
+  valid_time: '2026-05-01T22:00:00Z',
+  hail_probability: 0.183,
+  estimated_size_mm: 31.4,
+  risk_category: 'elevated',
+} as const;
+const EXAMPLE_HOUR = { ...EXAMPLE_PEAK, risk_score: 47 };
 
 export const ForecastHour = z
   .object({
-    valid_time: validTime(),
-    hail_probability: hailProbability(),
-    estimated_size_mm: size(),
-    risk_category: category(),
+    valid_time: wire.time('End of the hour.'),
+    hail_probability: wire
+      .probability(
+        `Probability, 0 to 1, of hail >= 25 mm within 40 km of the centre of the cell in the hour: ten to twenty times that at the point itself; never above that of its day in GET /v1/hail/outlook. Null where the model gives nothing. ${ASSUMPTIONS.hourly_steps}`,
+      )
+      .nullable(),
+    estimated_size_mm: wire.mm('Median of the largest stone, given hail. Null below a probability of .02.').nullable(),
+    risk_category: z.enum(RISK_CATEGORIES).nullable().meta({
+      description:
+        'Risk by the probability: below .02, .05, .15, .30, .45, and above; one step higher from .10 on where the significant hail parameter reaches 1.5.',
+    }),
     risk_score: z
       .number()
       .min(0)
@@ -34,25 +34,14 @@ export const ForecastHour = z
   .meta({
     id: 'ForecastHour',
     description: 'Forecast of one hour.',
-    example: {
-      valid_time: '2026-05-01T22:00:00Z',
-      hail_probability: 0.183,
-      estimated_size_mm: 31.4,
-      risk_category: 'elevated',
-      risk_score: 47,
-    },
+    example: EXAMPLE_HOUR,
   });
 export type ForecastHour = z.infer<typeof ForecastHour>;
 
 export const ForecastPeak = ForecastHour.omit({ risk_score: true }).meta({
   id: 'ForecastPeak',
   description: 'The hour with the largest probability, the earliest of several.',
-  example: {
-    valid_time: '2026-05-01T22:00:00Z',
-    hail_probability: 0.183,
-    estimated_size_mm: 31.4,
-    risk_category: 'elevated',
-  },
+  example: EXAMPLE_PEAK,
 });
 export type ForecastPeak = z.infer<typeof ForecastPeak>;
 
@@ -91,7 +80,7 @@ export function modelSource(model: string, simulated: boolean): string {
     : `NOAA/NCEP ${model.toUpperCase()}, time-lagged runs`;
 }
 
-export const HAIL_FORECAST_EXAMPLE: Example<typeof HailForecast> = {
+export const HAIL_FORECAST_EXAMPLE: wire.Example<typeof HailForecast> = {
   query: { lat: '35.22', lon: '-97.44', hours: '3' },
   reply: {
     location: { lat: 35.22, lon: -97.44, geohash4: '9y68' },
@@ -100,12 +89,7 @@ export const HAIL_FORECAST_EXAMPLE: Example<typeof HailForecast> = {
       run_time: '2026-05-01T18:00:00Z',
       source: 'NOAA/NCEP HRRR, time-lagged runs',
     },
-    peak: {
-      valid_time: '2026-05-01T22:00:00Z',
-      hail_probability: 0.183,
-      estimated_size_mm: 31.4,
-      risk_category: 'elevated',
-    },
+    peak: EXAMPLE_PEAK,
     hourly: [
       {
         valid_time: '2026-05-01T21:00:00Z',
@@ -114,13 +98,7 @@ export const HAIL_FORECAST_EXAMPLE: Example<typeof HailForecast> = {
         risk_category: 'moderate',
         risk_score: 32,
       },
-      {
-        valid_time: '2026-05-01T22:00:00Z',
-        hail_probability: 0.183,
-        estimated_size_mm: 31.4,
-        risk_category: 'elevated',
-        risk_score: 47,
-      },
+      EXAMPLE_HOUR,
       {
         valid_time: '2026-05-01T23:00:00Z',
         hail_probability: 0.014,

@@ -10,7 +10,6 @@ export type PolygonGeometry = z.infer<typeof PolygonGeometry>;
 export const MultiPolygonGeometry = z
   .object({ type: z.literal('MultiPolygon'), coordinates: z.array(z.array(z.array(z.array(z.number())))) })
   .meta({ description: 'GeoJSON MultiPolygon, longitude before latitude, shells counter-clockwise.' });
-export type MultiPolygonGeometry = z.infer<typeof MultiPolygonGeometry>;
 
 /** Media type of GeoJSON. */
 export const GEOJSON_TYPE = 'application/geo+json';

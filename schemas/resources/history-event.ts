@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { RadarBlock } from './radar-block.ts';
 import { RadarGaps } from './radar-gaps.ts';
@@ -40,7 +39,7 @@ export const HailHistory = wire.resource('HailHistory', {
 });
 export type HailHistory = z.infer<typeof HailHistory>;
 
-export const HAIL_HISTORY_EXAMPLE: Example<typeof HailHistory> = {
+export const HAIL_HISTORY_EXAMPLE: wire.Example<typeof HailHistory> = {
   query: { lat: '35.22', lon: '-97.44', min_size_mm: '25' },
   reply: {
     events: [

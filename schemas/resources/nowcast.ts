@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { type EveningQuality, NOWCAST_MODEL } from '../reference/nowcast-model.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { Motion } from './storm.ts';
 
@@ -74,7 +73,7 @@ export const Nowcast = wire.resource('Nowcast', {
 });
 export type Nowcast = z.infer<typeof Nowcast>;
 
-export const NOWCAST_EXAMPLE: Example<typeof Nowcast> = {
+export const NOWCAST_EXAMPLE: wire.Example<typeof Nowcast> = {
   query: { lat: '35.22', lon: '-97.44' },
   reply: {
     active: true,

@@ -1,8 +1,35 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { CONFIDENCE_STATES, OUTLOOK_DAYS, OUTLOOK_SOURCES } from '../tables/forecast.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
+
+const EXAMPLE_DAYS = [
+  [13.3, 0.9, 'high', 'spc', 15, 11.2, 3.1],
+  [11.8, 0.8, 'high', 'spc', 15, 6.2, 3.1],
+  [8.3, 0.525, 'medium', 'spc', 8.3, null, 3.1],
+  [8.3, 0.375, 'low', 'spc', 8.3, null, 3.1],
+  [3.1, 0.2, 'low', 'climatology', null, null, 3.1],
+  [3.1, 0.2, 'low', 'climatology', null, null, 3.1],
+  [3.1, 0.2, 'low', 'climatology', null, null, 3.1],
+] as const;
+
+const EXAMPLE_HOURS = [
+  ...[null, 0.1291, 0.1452, 0.1746, 0.2247, 0.3068, 0.4347, 0.6208, 0.8646, 1.1401, 1.3899, 1.5413],
+  ...[1.5419, 1.3916, 1.1423, 0.8668, 0.6225, 0.436, 0.3076, 0.2253, 0.1749, 0.1454, 0.1292, 0.122],
+] as const;
+
+const EXAMPLE_OUTLOOK = EXAMPLE_DAYS.map(
+  ([hail_probability, score, state, primary_source, spc_pct, hrrr_pct, climo_pct], k) => ({
+    day: k + 1,
+    forecast_date: `2026-05-0${k + 1}`,
+    hail_probability,
+    confidence: { score, state },
+    primary_source,
+    components: { spc_pct, hrrr_pct, climo_pct },
+    remaining_probability: k === 0 ? 13.1941 : null,
+    hourly: k === 0 ? [...EXAMPLE_HOURS] : null,
+  }),
+);
 
 export const OutlookDay = z
   .object({
@@ -58,16 +85,7 @@ export const OutlookDay = z
   .meta({
     id: 'OutlookDay',
     description: 'Blended outlook of one day, 12 to 12 UTC.',
-    example: {
-      day: 2,
-      forecast_date: '2026-05-02',
-      hail_probability: 11.8,
-      confidence: { score: 0.8, state: 'high' },
-      primary_source: 'spc',
-      components: { spc_pct: 15, hrrr_pct: 6.2, climo_pct: 3.1 },
-      remaining_probability: null,
-      hourly: null,
-    },
+    example: EXAMPLE_OUTLOOK[1],
   });
 export type OutlookDay = z.infer<typeof OutlookDay>;
 
@@ -87,37 +105,13 @@ export const HailOutlook = wire.resource('HailOutlook', {
 });
 export type HailOutlook = z.infer<typeof HailOutlook>;
 
-const EXAMPLE_DAYS = [
-  [13.3, 0.9, 'high', 'spc', 15, 11.2, 3.1],
-  [11.8, 0.8, 'high', 'spc', 15, 6.2, 3.1],
-  [8.3, 0.525, 'medium', 'spc', 8.3, null, 3.1],
-  [8.3, 0.375, 'low', 'spc', 8.3, null, 3.1],
-  [3.1, 0.2, 'low', 'climatology', null, null, 3.1],
-  [3.1, 0.2, 'low', 'climatology', null, null, 3.1],
-  [3.1, 0.2, 'low', 'climatology', null, null, 3.1],
-] as const;
-
-const EXAMPLE_HOURS = [
-  ...[null, 0.1291, 0.1452, 0.1746, 0.2247, 0.3068, 0.4347, 0.6208, 0.8646, 1.1401, 1.3899, 1.5413],
-  ...[1.5419, 1.3916, 1.1423, 0.8668, 0.6225, 0.436, 0.3076, 0.2253, 0.1749, 0.1454, 0.1292, 0.122],
-] as const;
-
-export const HAIL_OUTLOOK_EXAMPLE: Example<typeof HailOutlook> = {
+export const HAIL_OUTLOOK_EXAMPLE: wire.Example<typeof HailOutlook> = {
   query: { lat: '35.22', lon: '-97.44' },
   reply: {
     location: { lat: 35.22, lon: -97.44 },
     covered: true,
     cell: { geohash4: '9y68', distance_km: 11.12 },
-    outlook: EXAMPLE_DAYS.map(([hail_probability, score, state, primary_source, spc_pct, hrrr_pct, climo_pct], k) => ({
-      day: k + 1,
-      forecast_date: `2026-05-0${k + 1}`,
-      hail_probability,
-      confidence: { score, state },
-      primary_source,
-      components: { spc_pct, hrrr_pct, climo_pct },
-      remaining_probability: k === 0 ? 13.1941 : null,
-      hourly: k === 0 ? [...EXAMPLE_HOURS] : null,
-    })),
+    outlook: EXAMPLE_OUTLOOK,
     data_as_of: '2026-05-01T13:02:11Z',
   },
 };

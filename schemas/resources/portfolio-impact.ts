@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { DateSeenInPart, RadarGaps } from './radar-gaps.ts';
 
@@ -78,7 +77,7 @@ export const PortfolioImpacts = wire.resource('PortfolioImpacts', {
 });
 export type PortfolioImpacts = z.infer<typeof PortfolioImpacts>;
 
-export const PORTFOLIO_IMPACTS_EXAMPLE: Example<typeof PortfolioImpacts> = {
+export const PORTFOLIO_IMPACTS_EXAMPLE: wire.Example<typeof PortfolioImpacts> = {
   query: { date: '2026-05-01' },
   reply: {
     date: '2026-05-01',

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Example } from './example.ts';
-import { resource } from './fields.ts';
+import * as wire from './fields.ts';
 
 /** Largest upload: rows, and bytes of its body. */
 export const UPLOAD_ROWS_MAX = 10_000;
@@ -77,7 +76,7 @@ export const REJECTIONS = [
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 
-export const AcceptedRow = resource('AcceptedRow', {
+export const AcceptedRow = wire.resource('AcceptedRow', {
   row_index: z.int().nonnegative().meta({ description: 'Position in the upload from 0; a CSV header is not counted.' }),
   id: z.string().meta({ description: 'Identifier of the location.' }),
   name: z.string().meta({ description: 'Name of the location.' }),
@@ -85,7 +84,7 @@ export const AcceptedRow = resource('AcceptedRow', {
 });
 export type AcceptedRow = z.infer<typeof AcceptedRow>;
 
-export const RejectedRow = resource('RejectedRow', {
+export const RejectedRow = wire.resource('RejectedRow', {
   row_index: z.int().nonnegative().meta({ description: 'Position in the upload from 0; a CSV header is not counted.' }),
   name: z.string().nullable().meta({ description: 'The text found as name; null without one.' }),
   reason: z.string().meta({
@@ -95,7 +94,7 @@ export const RejectedRow = resource('RejectedRow', {
 export type RejectedRow = z.infer<typeof RejectedRow>;
 
 /** Outcome of an upload. */
-export const PortfolioUploaded = resource('PortfolioUploaded', {
+export const PortfolioUploaded = wire.resource('PortfolioUploaded', {
   total_rows: z.int().nonnegative().meta({ description: 'Rows of the upload.' }),
   accepted_count: z.int().nonnegative().meta({ description: 'Rows that were stored.' }),
   rejected_count: z.int().nonnegative().meta({ description: 'Rows that were not.' }),
@@ -111,7 +110,7 @@ export const PortfolioUploaded = resource('PortfolioUploaded', {
 });
 export type PortfolioUploaded = z.infer<typeof PortfolioUploaded>;
 
-export const CREATE_LOCATIONS_EXAMPLE: Example<typeof PortfolioUploaded> = {
+export const CREATE_LOCATIONS_EXAMPLE: wire.Example<typeof PortfolioUploaded> = {
   body: { format: 'csv', data: 'name,lat,lon,tags\nDepot,35.4676,-97.5164,roof|flat\nPier,36.1,97.2,\n' },
   reply: {
     total_rows: 2,

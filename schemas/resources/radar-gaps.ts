@@ -63,4 +63,3 @@ export const RadarGaps = z
     description:
       'How far silence of the radar means anything: dates and times at which it did not see the place. For dates published by older releases, where no radar looked is known of 24 scans of a date alone, each of which stands for those up to the next.',
   });
-export type RadarGaps = z.infer<typeof RadarGaps>;

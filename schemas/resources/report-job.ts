@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { VERDICTS, VerificationRequest } from './verification.ts';
 
@@ -110,12 +109,12 @@ const EXAMPLE_POLL = `https://hail.example.com/v1/verify/report/${EXAMPLE_ID}`;
 
 export const REPORT_ACCEPTED_MESSAGE = `the report is being made: ask poll_url until its status is done or failed`;
 
-export const CREATE_REPORT_EXAMPLE: Example<typeof ReportAccepted> = {
+export const CREATE_REPORT_EXAMPLE: wire.Example<typeof ReportAccepted> = {
   body: EXAMPLE_BODY,
   reply: { report_id: EXAMPLE_ID, status: 'pending', poll_url: EXAMPLE_POLL, message: REPORT_ACCEPTED_MESSAGE },
 };
 
-export const GET_REPORT_EXAMPLE: Example<typeof ReportJob> = {
+export const GET_REPORT_EXAMPLE: wire.Example<typeof ReportJob> = {
   reply: {
     report_id: EXAMPLE_ID,
     status: 'done',

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { PROVENANCES } from '../provenance.ts';
 import { RISK_TIER_WORDS } from '../risk.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 const score = (what: string) => z.int().min(0).max(100).meta({ description: what });
@@ -72,7 +71,7 @@ const EXAMPLE_MONTHS = [
   [0.007, 0.002, 7],
 ] as const;
 
-export const HAIL_RISK_EXAMPLE: Example<typeof HailRisk> = {
+export const HAIL_RISK_EXAMPLE: wire.Example<typeof HailRisk> = {
   query: { lat: '35.18', lon: '-97.44' },
   reply: {
     location: { lat: 35.18, lon: -97.44, geohash4: '9y68' },

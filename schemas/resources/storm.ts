@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { TREND_WORDS } from '../tables/radar.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { PointQuery } from './hail-cell.ts';
 import { RadarBlock } from './radar-block.ts';
@@ -75,7 +74,6 @@ export const TrackHistoryPoint = wire.resource('TrackHistoryPoint', {
   ...stormState,
   radar_signals: radarSignals,
 });
-export type TrackHistoryPoint = z.infer<typeof TrackHistoryPoint>;
 
 /** The whole life of a tracked storm cell. */
 export const StormTrack = wire.resource('StormTrack', {
@@ -106,7 +104,7 @@ const EXAMPLE_STATE = {
   growth: { size_growth_rate_mm_per_min: 0.61 },
 } as const;
 
-export const LIST_STORMS_EXAMPLE: Example<typeof Storms> = {
+export const LIST_STORMS_EXAMPLE: wire.Example<typeof Storms> = {
   query: { lat: '35.22', lon: '-97.44' },
   reply: {
     active: true,
@@ -129,7 +127,7 @@ export const LIST_STORMS_EXAMPLE: Example<typeof Storms> = {
   },
 };
 
-export const GET_STORM_EXAMPLE: Example<typeof StormTrack> = {
+export const GET_STORM_EXAMPLE: wire.Example<typeof StormTrack> = {
   query: { date: '2026-05-01' },
   reply: {
     track_id: '20260501-2h9x0c1k4m7pq',

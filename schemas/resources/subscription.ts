@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { Alert } from './alert.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 export const SUBSCRIPTION_STATUSES = ['active', 'paused'] as const;
@@ -84,8 +83,8 @@ const DISAGREES = { error: 'differs from min_size_mm, expected one of the two', 
 
 export const SubscriptionCreation = z
   .object({
-    lat: z.number().min(-90).max(90).meta({ description: 'Latitude of the centre, WGS84.', unit: 'deg' }),
-    lon: z.number().min(-180).max(180).meta({ description: 'Longitude of the centre, WGS84.', unit: 'deg' }),
+    lat: wire.bodyLat('Latitude of the centre, WGS84.'),
+    lon: wire.bodyLon('Longitude of the centre, WGS84.'),
     webhook_url: z.string().meta({ description: 'Where events are sent, https, of a public host.' }),
     radius_km: radius.default(radius_km.default).meta({ description: 'Radius within which hail counts.', unit: 'km' }),
     ...threshold,
@@ -131,12 +130,12 @@ export const SUBSCRIPTION_EXAMPLE: Subscription = {
   last_triggered_at: '2026-05-01T20:12:00Z',
 };
 
-export const LIST_ALERTS_EXAMPLE: Example<typeof Subscriptions> = {
+export const LIST_ALERTS_EXAMPLE: wire.Example<typeof Subscriptions> = {
   query: { limit: '1' },
   reply: { subscriptions: [SUBSCRIPTION_EXAMPLE], count: 1, next_cursor: EXAMPLE_ID },
 };
 
-export const CREATE_ALERT_EXAMPLE: Example<typeof SubscriptionCreated> = {
+export const CREATE_ALERT_EXAMPLE: wire.Example<typeof SubscriptionCreated> = {
   body: { lat: 35.4676, lon: -97.5164, webhook_url: 'https://hooks.example.com/hail', name: 'Depot' },
   reply: {
     ...EXAMPLE_CIRCLE,
@@ -145,7 +144,7 @@ export const CREATE_ALERT_EXAMPLE: Example<typeof SubscriptionCreated> = {
   },
 };
 
-export const GET_ALERT_EXAMPLE: Example<typeof SubscriptionDetail> = {
+export const GET_ALERT_EXAMPLE: wire.Example<typeof SubscriptionDetail> = {
   reply: {
     ...SUBSCRIPTION_EXAMPLE,
     recent_alerts: [

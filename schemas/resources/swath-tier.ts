@@ -1,30 +1,23 @@
 import { z } from 'zod';
+import { boxRing } from '../geo/position.ts';
 import { SIZE_CATEGORIES } from '../size.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
+import { MultiPolygonGeometry } from './geometry.ts';
 import { RegionBox } from './region-box.ts';
 
 const storm_date = z.iso.date().meta({ description: 'Storm date.' });
 
-const MultiPolygonGeometry = z
-  .object({
-    type: z.literal('MultiPolygon'),
-    coordinates: z.array(z.array(z.array(z.array(z.number())))),
-  })
-  .meta({ description: 'GeoJSON, longitude before latitude; always valid, shells counter-clockwise.' });
-
-const sizeCategory = z.enum(SIZE_CATEGORIES).meta({ description: 'Size category of the bound.' });
-const threshold_mm = wire.mm('Lower bound; the tier holds everything at or above it.');
-const area_km2 = wire.km2('Sum of the exact pixel areas before simplification: authoritative.');
+const geometry = MultiPolygonGeometry.meta({
+  description: 'GeoJSON, longitude before latitude; always valid, shells counter-clockwise.',
+});
 
 /** The footprint of everything at or above a size. */
 export const SwathTier = wire.resource('SwathTier', {
-  threshold_mm,
-  category: sizeCategory,
-  area_km2,
-  geometry: MultiPolygonGeometry,
+  threshold_mm: wire.mm('Lower bound; the tier holds everything at or above it.'),
+  category: z.enum(SIZE_CATEGORIES).meta({ description: 'Size category of the bound.' }),
+  area_km2: wire.km2('Sum of the exact pixel areas before simplification: authoritative.'),
+  geometry,
 });
-export type SwathTier = z.infer<typeof SwathTier>;
 
 const SwathQuery = z.object({
   bbox: RegionBox.nullable(),
@@ -54,12 +47,10 @@ export const SwathCollection = wire.resource('SwathCollection', {
   features: z.array(
     z.object({
       type: z.literal('Feature'),
-      geometry: MultiPolygonGeometry,
+      geometry,
       properties: z.object({
         date: storm_date,
-        threshold_mm,
-        category: sizeCategory,
-        area_km2,
+        ...SwathTier.omit({ geometry: true }).shape,
         max_size_mm: wire.mm('Largest detection of the tier; null without any.').nullable(),
         n_detections: wire.count('Detections at or above the bound.'),
       }),
@@ -75,7 +66,7 @@ export type SwathCollection = z.infer<typeof SwathCollection>;
 export const VALIDITY_NOTE =
   'Every geometry is a valid MultiPolygon. Tiers nest; after simplification a tier may reach out of the next lower one by up to simplify_m.';
 
-export const SWATHS_EXAMPLE: Example<typeof Swaths> = {
+export const SWATHS_EXAMPLE: wire.Example<typeof Swaths> = {
   query: { date: '2026-05-01', state: 'OK' },
   reply: {
     date: '2026-05-01',
@@ -96,20 +87,7 @@ export const SWATHS_EXAMPLE: Example<typeof Swaths> = {
         threshold_mm: 19,
         category: 'nickel',
         area_km2: 4.1,
-        geometry: {
-          type: 'MultiPolygon',
-          coordinates: [
-            [
-              [
-                [-97.5, 35.2],
-                [-97.48, 35.2],
-                [-97.48, 35.22],
-                [-97.5, 35.22],
-                [-97.5, 35.2],
-              ],
-            ],
-          ],
-        },
+        geometry: { type: 'MultiPolygon', coordinates: [[boxRing([-97.5, 35.2, -97.48, 35.22])]] },
       },
     ],
     geometry_validity_note: VALIDITY_NOTE,

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 /** Media type of tile archives. */
@@ -65,7 +64,7 @@ export const DailyTiles = wire.resource('DailyTiles', {
 });
 export type DailyTiles = z.infer<typeof DailyTiles>;
 
-export const SCAN_TILES_EXAMPLE: Example<typeof ScanTiles> = {
+export const SCAN_TILES_EXAMPLE: wire.Example<typeof ScanTiles> = {
   query: { date: '2026-05-01' },
   reply: {
     layer: 'scan',
@@ -90,7 +89,7 @@ export const SCAN_TILES_EXAMPLE: Example<typeof ScanTiles> = {
   },
 };
 
-export const DAILY_TILES_EXAMPLE: Example<typeof DailyTiles> = {
+export const DAILY_TILES_EXAMPLE: wire.Example<typeof DailyTiles> = {
   query: { date: '2026-05-01' },
   reply: {
     layer: 'daily',

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 const credits = (description: string) => z.number().meta({ description, unit: 'credits' });
@@ -19,70 +18,67 @@ export const KeyOverride = z.object({
   policy: z.literal('block').meta({ description: 'Calls above the cap are refused.' }),
   spend_cap: credits('Most credits of the month with the key.'),
 });
-export type KeyOverride = z.infer<typeof KeyOverride>;
 
 /** Usage of a business in a month. */
-export const Usage = z
-  .object({
-    period: z.string().meta({ description: 'Month, YYYY-MM, UTC.' }),
-    plan: z.string().meta({ description: 'Name of the plan.' }),
-    credits: z.object({
-      limit: credits('Credits of the month; null: no limit.').nullable(),
-      used: credits('Credits used.'),
-      remaining: credits('Left of the limit, never below 0; null without a limit.').nullable(),
-      spend_cap: credits('Spend cap; null: none.').nullable(),
-      until_cap: credits('Left before calls are refused; null when they never are.').nullable(),
-    }),
-    overage: z.object({
-      credits: credits('Credits above the limit.'),
-      estimated_cost: z.number().meta({ description: 'credits x rate, two decimals.', unit: 'currency' }),
-      rate: z.number().meta({ description: 'Price of a credit above the limit.', unit: 'currency' }),
-    }),
-    overage_policy: z.object({
-      policy: z.enum(['allow', 'block']).meta({ description: 'Whether calls go on above the limit.' }),
-      spend_cap: credits('Spend cap; null: none.').nullable(),
-      per_key_overrides: z.array(KeyOverride).meta({ description: 'Keys that have a cap of their own.' }),
-    }),
-    operations: z.object({
-      items: z.array(Operation).meta({ description: 'In name order.' }),
-      total_count: z.int().nonnegative().meta({ description: 'Rows on all pages.' }),
-      next_cursor: wire.nextCursor,
-    }),
-    daily: z
+export const Usage = wire.resource('Usage', {
+  period: z.string().meta({ description: 'Month, YYYY-MM, UTC.' }),
+  plan: z.string().meta({ description: 'Name of the plan.' }),
+  credits: z.object({
+    limit: credits('Credits of the month; null: no limit.').nullable(),
+    used: credits('Credits used.'),
+    remaining: credits('Left of the limit, never below 0; null without a limit.').nullable(),
+    spend_cap: credits('Spend cap; null: none.').nullable(),
+    until_cap: credits('Left before calls are refused; null when they never are.').nullable(),
+  }),
+  overage: z.object({
+    credits: credits('Credits above the limit.'),
+    estimated_cost: z.number().meta({ description: 'credits x rate, two decimals.', unit: 'currency' }),
+    rate: z.number().meta({ description: 'Price of a credit above the limit.', unit: 'currency' }),
+  }),
+  overage_policy: z.object({
+    policy: z.enum(['allow', 'block']).meta({ description: 'Whether calls go on above the limit.' }),
+    spend_cap: credits('Spend cap; null: none.').nullable(),
+    per_key_overrides: z.array(KeyOverride).meta({ description: 'Keys that have a cap of their own.' }),
+  }),
+  operations: z.object({
+    items: z.array(Operation).meta({ description: 'In name order.' }),
+    total_count: z.int().nonnegative().meta({ description: 'Rows on all pages.' }),
+    next_cursor: wire.nextCursor,
+  }),
+  daily: z
+    .array(
+      z.object({
+        date: z.string().meta({ description: 'UTC day.', format: 'date' }),
+        credits: credits('Credits of the day.'),
+      }),
+    )
+    .meta({ description: 'Every day of the month so far.' }),
+  keys: z.object({
+    total_requests: z.int().nonnegative().meta({ description: 'Requests with any key, free and refused ones too.' }),
+    count: z.int().nonnegative().meta({ description: 'Keys listed.' }),
+    items: z
       .array(
         z.object({
-          date: z.string().meta({ description: 'UTC day.', format: 'date' }),
-          credits: credits('Credits of the day.'),
+          id: z.string().meta({ description: 'Id of the key.' }),
+          name: z.string().meta({ description: 'Its name.' }),
+          status: z.enum(['active', 'rotating', 'expired', 'revoked']).meta({ description: 'State of the key.' }),
+          requests: z
+            .int()
+            .nonnegative()
+            .meta({ description: 'Requests with it; free ones of the last second may be missing.' }),
+          scopes: z.array(z.string()).meta({ description: 'Its scopes.' }),
         }),
       )
-      .meta({ description: 'Every day of the month so far.' }),
-    keys: z.object({
-      total_requests: z.int().nonnegative().meta({ description: 'Requests with any key, free and refused ones too.' }),
-      count: z.int().nonnegative().meta({ description: 'Keys listed.' }),
-      items: z
-        .array(
-          z.object({
-            id: z.string().meta({ description: 'Id of the key.' }),
-            name: z.string().meta({ description: 'Its name.' }),
-            status: z.enum(['active', 'rotating', 'expired', 'revoked']).meta({ description: 'State of the key.' }),
-            requests: z
-              .int()
-              .nonnegative()
-              .meta({ description: 'Requests with it; free ones of the last second may be missing.' }),
-            scopes: z.array(z.string()).meta({ description: 'Its scopes.' }),
-          }),
-        )
-        .meta({ description: 'Keys that are alive or were used in the month.' }),
-    }),
-    last_updated: z
-      .string()
-      .nullable()
-      .meta({ description: 'Time of the last charge; null before the first.', format: 'date-time' }),
-  })
-  .meta({ id: 'Usage' });
+      .meta({ description: 'Keys that are alive or were used in the month.' }),
+  }),
+  last_updated: z
+    .string()
+    .nullable()
+    .meta({ description: 'Time of the last charge; null before the first.', format: 'date-time' }),
+});
 export type Usage = z.infer<typeof Usage>;
 
-export const USAGE_EXAMPLE: Example<typeof Usage> = {
+export const USAGE_EXAMPLE: wire.Example<typeof Usage> = {
   query: { period: '2026-05' },
   reply: {
     period: '2026-05',

@@ -22,12 +22,8 @@ export const VERIFICATION_DAYS_MAX = 90;
 /** Place and dates of a verification. Limits that depend on the clock are checked by the route. */
 export const VerificationRequest = z
   .object({
-    lat: z
-      .number()
-      .min(-90)
-      .max(90)
-      .meta({ description: 'Latitude of the point, WGS84; taken with 5 decimals.', unit: 'deg' }),
-    lon: z.number().min(-180).max(180).meta({ description: 'Longitude of the point, WGS84; likewise.', unit: 'deg' }),
+    lat: wire.bodyLat('Latitude of the point, WGS84; taken with 5 decimals.'),
+    lon: wire.bodyLon('Longitude of the point, WGS84; likewise.'),
     date_start: wire.bodyDate(
       'First storm date, at most today (UTC); there is no earliest one. Where storm dates are UTC calendar days, an evening in the United States falls on the next one: ask for both.',
     ),
@@ -37,7 +33,6 @@ export const VerificationRequest = z
   })
   .check(...wire.dateRange(VERIFICATION_DAYS_MAX))
   .meta({ id: 'VerificationRequest' });
-export type VerificationRequest = z.infer<typeof VerificationRequest>;
 
 /** A report of hail on the ground near the point. */
 export const NearestReport = wire.resource('NearestReport', {
@@ -45,7 +40,6 @@ export const NearestReport = wire.resource('NearestReport', {
   max_size_mm: wire.mm('Largest hailstone as reported.'),
   distance_m: z.int().nonnegative().meta({ description: 'Geodesic distance from the point.', unit: 'm' }),
 });
-export type NearestReport = z.infer<typeof NearestReport>;
 
 /** Hail of one storm date at the point. */
 export const VerificationEvent = wire.resource('VerificationEvent', {

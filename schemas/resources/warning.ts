@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { CAP_SEVERITIES, TORNADO_DETECTIONS, WARNING_EVENTS } from '../tables/feeds.ts';
-import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 import { MesoscaleDiscussion, Watch } from './watch.ts';
@@ -49,7 +48,7 @@ export const Warnings = wire.resource('Warnings', {
 });
 export type Warnings = z.infer<typeof Warnings>;
 
-export const WARNINGS_EXAMPLE: Example<typeof Warnings> = {
+export const WARNINGS_EXAMPLE: wire.Example<typeof Warnings> = {
   query: { lat: '35.22', lon: '-97.44' },
   reply: {
     location: { lat: 35.22, lon: -97.44 },

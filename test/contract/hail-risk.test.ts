@@ -10,7 +10,7 @@ import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { groundM } from '../../schemas/reference/terrain.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { Coverage } from '../../schemas/resources/coverage.ts';
+import { Coverage } from '../../schemas/resources/detection-quality.ts';
 import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
 import { HailHistory } from '../../schemas/resources/history-event.ts';
 import { HailRisk } from '../../schemas/resources/risk.ts';

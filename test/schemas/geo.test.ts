@@ -28,7 +28,6 @@ import {
   WHOLE_LATTICE,
   windowBbox,
 } from '../../schemas/geo/lattice.ts';
-import { localScale } from '../../schemas/geo/local-scale.ts';
 import { type Archive, type ArchiveTile, gzip, writePmtiles } from '../../schemas/geo/pmtiles.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../schemas/geo/rings.ts';
@@ -336,19 +335,12 @@ test('pixels have the area of their box on the ellipsoid, and together the edges
 
 for (const lat of [20, 24.5, 35, 45, 50, 55, 60])
   for (const radius_km of [0.5, 25, 100])
-    test(`at ${lat} N the local scale meets the geodesic at ${radius_km} km within its slack`, (t) => {
+    test(`at ${lat} N the box around a point holds the circle of ${radius_km} km`, (t) => {
       const from = { lat, lon: -97.3 };
       const [west, south, east, north] = boxAround(from, radius_km);
-      const scale = localScale(from, north - lat);
       for (let bearing = 0; bearing < 360; bearing += 5) {
         const to = destination(from, bearing, radius_km);
-        const dy = to.lat - lat;
-        const km = Math.hypot(
-          (to.lon - from.lon) * (scale.east[0] + dy * (scale.east[1] + dy * scale.east[2])),
-          dy * (scale.north[0] + dy * scale.north[1]),
-        );
-        t.true(Math.abs(km / radius_km - 1) < 5e-5, `bearing ${bearing}: ${km}`);
-        t.true(to.lat > south && to.lat < north && to.lon > west && to.lon < east, 'the box holds the circle');
+        t.true(to.lat > south && to.lat < north && to.lon > west && to.lon < east, `bearing ${bearing}`);
       }
     });
 
