@@ -127,8 +127,9 @@ function openPool(connectionString: string): pg.Pool {
   const pool = new pg.Pool({
     ...{ connectionString, max: CONNECTIONS, allowExitOnIdle: true },
     ...{ connectionTimeoutMillis: DATABASE_WAIT_MS, query_timeout: DATABASE_WAIT_MS },
-    // After a crash of the server the counts of its last half second may be missing.
-    onConnect: (client) => client.query('set synchronous_commit = off'),
+    // After a crash of the server the counts of its last half second may be missing. A stricter isolation refuses counts that come at once.
+    onConnect: (client) =>
+      client.query("set synchronous_commit = off; set default_transaction_isolation = 'read committed'"),
   });
   // The pool replaces an idle connection that the server has ended.
   pool.on('error', () => {});

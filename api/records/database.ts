@@ -88,7 +88,8 @@ export function openDatabase(location: DatabaseLocation, waits: Waits = SERVICE_
   const reader = new Kysely<Database>({ dialect: dialect(reading) });
   return {
     ...{ kind: 'postgres', name: `postgres://${host}${pathname}`, writer, reader, damage },
-    transaction: (work) => writer.transaction().execute(work),
+    // Whatever the database has as its default: a stricter one refuses calls that change a row at once.
+    transaction: (work) => writer.transaction().setIsolationLevel('read committed').execute(work),
     execute: (rows, query) => rows.executeQuery(query),
     ...{ forUpdate: sql`for update`, skipLocked: sql`for update skip locked`, forKeyShare: sql`for key share` },
     selfCheck: async () => [],

@@ -12,6 +12,7 @@ import pino from 'pino';
 import { createWatch } from '../../api/alerts/watch.ts';
 import { recordsOver } from '../../api/billing/records.ts';
 import { refundRequest, verifyLedger } from '../../api/billing/usage.ts';
+import { openCallLimits } from '../../api/http/call-limits.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import type { JobHandlers } from '../../api/jobs/kinds.ts';
 import { acceptJob, filedJobs, pendingSince } from '../../api/jobs/rows.ts';
@@ -25,6 +26,7 @@ import { editionOf, START_MS, watchPartsOf } from '../support/data/alert-scans.t
 import { scratch } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { SETTINGS, smallReport } from '../support/kill/jobs-load.ts';
+import { PATIENCE } from '../support/store/patience.ts';
 import { type PostgresProxy, startProxy } from '../support/store/proxy.ts';
 import { everySuite } from '../support/store/suites/every.ts';
 import { killSuite } from '../support/store/suites/kill.ts';
@@ -62,6 +64,27 @@ if (hasPostgres) {
     const { rows, faults } = await verifyLedger(records.reader);
     t.deepEqual([rows, faults, await usedBy(records, tenant)], [charged, [], 3 * charged]);
   });
+
+  onPostgres(
+    'calls at once are all charged where the database is set to serializable transactions',
+    async (t, world) => {
+      const url = new URL('url' in world.location ? world.location.url : '');
+      url.searchParams.set(
+        'options',
+        `${url.searchParams.get('options')} -c default_transaction_isolation=serializable`,
+      );
+      const records = await recordsOver(openDatabase({ url: url.href }, PATIENCE), { now: () => world.now_ms });
+      t.teardown(() => records.close());
+      const tenant = await makeTenant(records, world, 'acme');
+      const charged = await Promise.all(Array.from({ length: 32 }, () => records.charge(chargeOf(tenant, 3, world))));
+      t.deepEqual([new Set(charged), await usedBy(records, tenant)], [new Set(['charged']), 96]);
+      const processes = [await openCallLimits(url.href), await openCallLimits(url.href)];
+      t.teardown(() => Promise.all(processes.map(({ close }) => close())));
+      const calls = Array.from({ length: 20 }, () => processes.map(({ countCall }) => countCall('key', 60))).flat();
+      const left = (await Promise.all(calls)).map(({ headers }) => Number(headers['X-RateLimit-Remaining']));
+      t.is(Math.min(...left), 20);
+    },
+  );
 
   onPostgres('two services on one PostgreSQL run a report once, and one that fails is returned', async (t, world) => {
     const data_root = await scratch(t);
