@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { BadInput } from './error.ts';
 
 /** Largest file of a feed; the 396 alerts of a busy summer evening take 1.6 MB, 15,000 lists and objects and 60,000 values. */
@@ -9,7 +10,7 @@ const MAX_DEPTH = 32;
 
 /**
  * Value of a JSON file of a feed. Size and structure are counted before anything is built, because a parser turns a megabyte of
- * brackets into fifty. Throws BadInput when a bound is exceeded or the text is no JSON.
+ * brackets into fifty. Throws BadInput when a bound is exceeded or the text is no JSON in UTF-8.
  */
 export function parseJson(bytes: Uint8Array, subject: string): unknown {
   const bound = (count: number, limit: number, noun: string) => {
@@ -17,6 +18,7 @@ export function parseJson(bytes: Uint8Array, subject: string): unknown {
       throw new BadInput('read', subject, `json of more than ${limit} ${noun}, expected a file of the feed`);
   };
   bound(bytes.length, MAX_BYTES, 'bytes');
+  if (!isUtf8(bytes)) throw new BadInput('read', subject, 'text that is not utf-8, expected a json file of the feed');
   const { containers, values, depth } = scanJson(bytes);
   bound(containers, MAX_CONTAINERS, 'arrays and objects');
   bound(values, MAX_VALUES, 'values');

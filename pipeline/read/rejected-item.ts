@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
@@ -77,11 +78,11 @@ export function rejectHtml(bytes: Uint8Array, subject: string, expected: string)
     throw badFile(subject, `an html or xml page, expected ${expected}`);
 }
 
-/** Text of a file. Throws BadInput for an error page and for a file above a size. */
+/** Text of a file: UTF-8, else Windows-1252, as lists and products beyond ASCII are written. Throws BadInput for an error page and for a file above a size. */
 export function textOf(bytes: Uint8Array, subject: string, expected: string, max_bytes: number): string {
   if (bytes.length > max_bytes) throw badFile(subject, `${bytes.length} bytes, expected at most ${max_bytes}`);
   rejectHtml(bytes, subject, expected);
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252', { ignoreBOM: true }).decode(bytes);
 }
 
 /** Epoch milliseconds of a UTC time whose digits a pattern groups, from the year on; null for another text or a time that does not exist. */

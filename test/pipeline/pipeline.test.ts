@@ -159,6 +159,13 @@ test('json within its bounds becomes a value', (t) => {
   t.deepEqual(parse('{"a":[1,2],"b":["é"]}'), { a: [1, 2], b: ['é'] });
 });
 
+test('a text that is not in UTF-8 is refused: its letters would be lost', (t) => {
+  // RFC 8259, section 8.1. The byte 0xF1 alone begins no character.
+  const bytes = Buffer.from('{"city":"Ca\u00f1on City"}', 'latin1');
+  const error = t.throws(() => parseJson(bytes, 'x'), { instanceOf: BadInput });
+  t.regex(error?.message ?? '', /text that is not utf-8, expected a json file of the feed$/);
+});
+
 test('brackets, commas and escaped quotes inside text do not count', (t) => {
   t.deepEqual(parse(String.raw`["[[[[{{{{,,,,\"[[[[,,,,\\"]`), ['[[[[{{{{,,,,"[[[[,,,,\\']);
 });

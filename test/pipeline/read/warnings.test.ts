@@ -882,6 +882,15 @@ const LIST = { convective_date: '2013-05-20', list: 'filtered', now_ms: REPORTS_
 
 const reportsRead = (...lines: string[]) => readSpcReports(Buffer.from(lines.join('\n')), 'x', LIST);
 
+test('a list that is not in UTF-8 is read as Windows-1252, and names keep their letters', (t) => {
+  // 0xD1 is N with tilde, 0x92 the right single quotation mark: Unicode's table CP1252.TXT.
+  const row = '1955,175,2 W CA\u00d1ON CITY,FREMONT,CO,38.44,-105.24,SIZE OF A FARMER\u0092S EGGS (PUB)';
+  const list = ['Time,Size,Location,County,State,Lat,Lon,Comments', row].join('\n');
+  const { rows } = readSpcReports(Buffer.from(list, 'latin1'), 'x', LIST);
+  t.like(rows[0], { place: '2 W CAÑON CITY', remark: 'SIZE OF A FARMER’S EGGS' });
+  t.is(readSpcReports(Buffer.from(list.replace('\u0092', '’')), 'x', LIST).rows[0]?.remark, rows[0]?.remark);
+});
+
 function reportsOnly(line: string): FileReport {
   return reportsRead(HEADER, line).rows[0] as FileReport;
 }
