@@ -38,19 +38,11 @@ export function shown(text: string): string {
   return `${escapeInvisible(short.replaceAll("'", '?'))}${short.length < text.length ? '…' : ''}`;
 }
 
-/** Required latitude, -90 to 90. */
-export function latitudeQuery(): Parameter<number> {
-  return number('number', { min: -90, max: 90, description: 'Latitude of the point, WGS84.', unit: 'deg' });
-}
-
-/** Required longitude, -180 to 180. */
-export function longitudeQuery(): Parameter<number> {
-  const description = 'Longitude of the point, WGS84.';
-  return number('number', { min: -180, max: 180, description, unit: 'deg' });
-}
-
-/** A point. */
-export const pointQuery = { lat: latitudeQuery(), lon: longitudeQuery() };
+/** A point, required. */
+export const pointQuery = {
+  lat: number('number', { min: -90, max: 90, description: 'Latitude of the point, WGS84.', unit: 'deg' }),
+  lon: number('number', { min: -180, max: 180, description: 'Longitude of the point, WGS84.', unit: 'deg' }),
+};
 
 /** Number within limits; absent: the default, or null. */
 export function numberQuery(limits: NumberLimits & Default<number>): Parameter<number>;

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promise
 import { dirname, extname, join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
+import { ifPresent } from '../published/data-root.ts';
 import type { Job } from './rows.ts';
 
 /** Folder of the files of each kind, below the root. */
@@ -36,8 +37,8 @@ export async function openStage(root: string, { kind, id }: Pick<Job, 'kind' | '
 export async function removeOldStages(root: string): Promise<void> {
   for (const folder of Object.values(FOLDERS)) {
     const making = join(root, folder, MAKING);
-    for (const name of (await orNull(readdir(making))) ?? []) {
-      const stats = await orNull(stat(join(making, name)));
+    for (const name of (await ifPresent(readdir(making))) ?? []) {
+      const stats = await ifPresent(stat(join(making, name)));
       if (stats !== null && Date.now() - stats.mtimeMs > MS_PER_DAY) await rm(join(making, name), { recursive: true });
     }
   }
@@ -66,7 +67,7 @@ export async function placeFile(root: string, staged: string, job: FiledJob): Pr
 
 /** Why the file of a job that is done cannot be served, in words; null: no fault found. */
 export async function fileFault(root: string, job: FiledJob & Pick<Job, 'bytes'>): Promise<string | null> {
-  const stats = await orNull(stat(jobFilePath(root, job)));
+  const stats = await ifPresent(stat(jobFilePath(root, job)));
   if (stats === null) return 'is gone';
   return stats.size === job.bytes ? null : `has ${stats.size} bytes, its row says ${job.bytes ?? 'none'}`;
 }
@@ -79,14 +80,4 @@ export async function removeFile(root: string, job: FiledJob): Promise<void> {
 async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r');
   await folder.sync();
-}
-
-/** Result of a file operation; null where the file does not exist. */
-async function orNull<Found>(asked: Promise<Found>): Promise<Found | null> {
-  try {
-    return await asked;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return null;
-  }
 }

@@ -11,7 +11,7 @@ import {
 } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { formatFault, tableFault } from '../../schemas/data-format.ts';
-import type { Bbox } from '../../schemas/geo/position.ts';
+import { type Bbox, boxesMeet } from '../../schemas/geo/position.ts';
 import { Head, headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import {
@@ -484,7 +484,5 @@ function collectionEdition(
 function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: RowFilter | undefined): boolean {
   if (rows === 0) return false;
   if (near?.min_size_mm !== undefined && max_size_mm !== null && max_size_mm < near.min_size_mm) return false;
-  if (near?.bbox === undefined || bbox === null) return true;
-  const [west, south, east, north] = near.bbox;
-  return bbox[0] <= east && bbox[2] >= west && bbox[1] <= north && bbox[3] >= south;
+  return near?.bbox === undefined || bbox === null || boxesMeet(bbox, near.bbox);
 }

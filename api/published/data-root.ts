@@ -5,10 +5,7 @@ import { contains, layout } from '../../schemas/layout.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 
 /** Bytes of a file, both ends included. */
-export interface FileRange {
-  readonly first: number;
-  readonly last: number;
-}
+export type FileRange = Readonly<Record<'first' | 'last', number>>;
 
 /** Read access to a data root in a folder. Paths are relative to it, with forward slashes. */
 export type DataRoot = ReturnType<typeof openDataRoot>;
@@ -92,8 +89,8 @@ export async function openPart(
   }
 }
 
-/** The result of reading; null where there is nothing at the path. */
-async function ifPresent<Value>(reading: Promise<Value>): Promise<Value | null> {
+/** The result of a file operation; null where there is nothing at the path. */
+export async function ifPresent<Value>(reading: Promise<Value>): Promise<Value | null> {
   try {
     return await reading;
   } catch (error) {

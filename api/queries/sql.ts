@@ -36,20 +36,13 @@ function expression(column: string, type: ColumnType): string {
 }
 
 /** Pixels of a region: those of a window, or of the runs in it where there are any. */
-export interface RegionPixels {
-  readonly window: Window;
-  readonly runs: PixelRuns | null;
-}
+export type RegionPixels = Readonly<{ window: Window; runs: PixelRuns | null }>;
 
-/** SQL that keeps the rows of a region, and its parameters in order. */
-export interface RegionFilter {
-  /** Stands after the FROM clause of a relation with the columns `"row"` and `col`. */
-  readonly sql: string;
-  readonly parameters: readonly SqlParameter[];
-}
-
-/** Filter on lattice rows and columns; its parameters are numbered from `first` on. */
-export function regionFilter({ window, runs }: RegionPixels, first: number): RegionFilter {
+/**
+ * SQL that keeps the rows of a region, after the FROM clause of a relation with the columns `"row"` and `col`, and its parameters in
+ * order, numbered from `first` on.
+ */
+export function regionFilter({ window, runs }: RegionPixels, first: number) {
   const { row0, rows, col0, cols } = window;
   const box = `"row" BETWEEN $${first} AND $${first + 1} AND col BETWEEN $${first + 2} AND $${first + 3}`;
   const edges = [row0, row0 + rows - 1, col0, col0 + cols - 1];

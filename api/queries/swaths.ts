@@ -7,12 +7,7 @@ import { type Drawing, type DrawnTier, tierBounds } from '../rules/swath-tiers.t
 import { FILES, type RegionPixels, regionFilter } from './sql.ts';
 
 /** Asks for the footprint of a storm date. */
-interface SwathQuestion {
-  readonly date: string;
-  readonly region: Region;
-  readonly min_size_mm: number;
-  readonly simplify_m: number;
-}
+type SwathQuestion = Readonly<{ date: string; region: Region; min_size_mm: number; simplify_m: number }>;
 
 /** A whole outbreak takes a tenth of a second. */
 const drawTiers = onThread<Drawing, readonly DrawnTier[]>({
@@ -62,25 +57,13 @@ async function readMaximum(engine: Queries, paths: readonly string[], region: Re
   };
 }
 
-/** Detections (pixel-scans) of a region. */
-interface DetectionCounts {
-  /** Of at least the size asked for. */
-  readonly n_detections: number;
-  /** Largest of those, mm; null without any. */
-  readonly max_size_mm: number | null;
-  /** Detections at or above each bound of the size bands, by bound in mm. */
-  readonly at_bound: ReadonlyMap<number, number>;
-}
+const NO_DETECTIONS = { n_detections: 0, max_size_mm: null, at_bound: new Map<number, number>() };
 
-const NO_DETECTIONS: DetectionCounts = { n_detections: 0, max_size_mm: null, at_bound: new Map() };
-
-/** Counts the detections of a region of at least a size. `paths` are files of the detections of one storm date. */
-async function countDetections(
-  engine: Queries,
-  paths: readonly string[],
-  region: RegionPixels,
-  min_size_mm: number,
-): Promise<DetectionCounts> {
+/**
+ * Counts the detections (pixel-scans) of a region of at least a size, tells the largest of those, and counts those at or above each
+ * bound of the size bands. `paths` are files of the detections of one storm date.
+ */
+async function countDetections(engine: Queries, paths: readonly string[], region: RegionPixels, min_size_mm: number) {
   if (paths.length === 0) return NO_DETECTIONS;
   const filter = regionFilter(region, 3);
   const bounds = SIZE_BANDS.map(({ threshold_mm }) => threshold_mm);
@@ -94,6 +77,6 @@ async function countDetections(
   return {
     n_detections: counted.n,
     max_size_mm: counted.largest,
-    at_bound: new Map(bounds.map((mm) => [mm, counted[mm] ?? 0])),
+    at_bound: new Map<number, number>(bounds.map((mm) => [mm, counted[mm] ?? 0])),
   };
 }

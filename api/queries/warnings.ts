@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { Table } from '../../schemas/columns.ts';
 import { boxAround } from '../../schemas/geo/around.ts';
-import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import { type Bbox, boxesMeet, type Position } from '../../schemas/geo/position.ts';
 import { endsWarning, type Warning, warnings, watches } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
 import type { CollectionEdition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
-import { boxesMeet, type HasGeometry, hasGeometry, isWithin, polygonsOf } from '../rules/areas.ts';
+import { type HasGeometry, hasGeometry, isWithin, polygonsOf } from '../rules/areas.ts';
 import { watchBox, watchPolygons } from '../rules/watch-area.ts';
 import { readTable } from './sql.ts';
 

@@ -72,10 +72,7 @@ export interface OwnList<Table extends OwnTable> {
 }
 
 /** A page begins after this place. */
-export interface ListPlace {
-  readonly id: string;
-  readonly sort_key: string;
-}
+export type ListPlace = Readonly<Record<'id' | 'sort_key', string>>;
 
 /** Rows of a list with the values of `filter`, after a place (null: the first ones); at most `limit`. */
 export async function selectPage<Table extends OwnTable>(

@@ -4,9 +4,10 @@ import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { PixelSet } from '../../schemas/geo/rings.ts';
 import { EVENTS_EXAMPLE, Events } from '../../schemas/resources/event-day.ts';
+import { dateRange } from '../../schemas/resources/fields.ts';
 import { isOneRegion, ONE_REGION } from '../../schemas/resources/region-box.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
-import { daysBetween, monthOf, timestamp } from '../../schemas/time.ts';
+import { monthOf, timestamp } from '../../schemas/time.ts';
 import { bboxQuery, dateQuery, stateQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { forEachInChunks } from '../http/event-loop.ts';
@@ -29,14 +30,7 @@ const EventsQuery = z
     state: stateQuery(),
   })
   .refine(isOneRegion, ONE_REGION)
-  .refine(({ date_start, date_end }) => date_start <= date_end, {
-    path: ['date_end'],
-    error: 'is before date_start, expected the same date or a later one',
-  })
-  .refine(({ date_start, date_end }) => daysBetween(date_start, date_end) <= DAYS_MAX, {
-    path: ['date_end'],
-    error: `is too far from date_start, expected at most ${DAYS_MAX} days with both ends`,
-  });
+  .check(...dateRange('date_start', 'date_end', DAYS_MAX));
 
 export const listEvents = readEndpoint({
   route: 'GET /v1/events',

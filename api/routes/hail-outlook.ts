@@ -8,9 +8,10 @@ import { HAIL_OUTLOOK_EXAMPLE, HailOutlook, type OutlookDay } from '../../schema
 import { type Forecast, forecast, type Outlook, outlook } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { pointQuery, radiusQuery } from '../http/decode.ts';
+import type { Found } from '../published/live.ts';
 import { readTable } from '../queries/sql.ts';
 import { hoursAhead } from '../rules/hours-ahead.ts';
-import { type Near, nearestWithin } from '../rules/nearest.ts';
+import { nearestWithin } from '../rules/nearest.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
@@ -67,7 +68,7 @@ export const getHailOutlook = readEndpoint({
 /** The outlook at a point from that of the nearest cell; null where no cell is near enough. */
 function hailOutlook(
   position: Position,
-  found: { readonly cell: Near<Geohash4Cell>; readonly days: OutlookDay[] } | null,
+  found: { readonly cell: Found<Geohash4Cell>; readonly days: OutlookDay[] } | null,
   data_as_of: number | null,
 ): HailOutlook {
   return {

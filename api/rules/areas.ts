@@ -9,9 +9,7 @@ import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 const SPHERE_SLACK = 0.01;
 
 /** A row with an area, WKT. */
-export interface HasGeometry {
-  readonly geometry: string;
-}
+export type HasGeometry = Readonly<Record<'geometry', string>>;
 
 const parsed = new WeakMap<HasGeometry, ReturnType<typeof parse>>();
 
@@ -54,11 +52,6 @@ export function isWithin(polygons: MultiPolygon, point: Position, radius_km: num
     booleanPointInPolygon([point.lon, point.lat], { type: 'MultiPolygon', coordinates: polygons }) ||
     edgesOf(polygons).some((edge) => isEdgeWithin(edge, point, radius_km))
   );
-}
-
-/** True when two boxes overlap or touch. */
-export function boxesMeet(a: Bbox, b: Bbox): boolean {
-  return a[0] <= b[2] && a[2] >= b[0] && a[1] <= b[3] && a[3] >= b[1];
 }
 
 export function boxOf(coordinates: MultiPolygon): Bbox {

@@ -1,8 +1,8 @@
 import { boxAround } from '../../schemas/geo/around.ts';
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
-import type { Position } from '../../schemas/geo/position.ts';
+import { boxesMeet, type Position } from '../../schemas/geo/position.ts';
 import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
-import { boxesMeet, boxOf } from './areas.ts';
+import { boxOf } from './areas.ts';
 import { usStates } from './geo/us-states.ts';
 
 /** Note for a place where no radar data can exist. */

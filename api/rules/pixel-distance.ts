@@ -44,12 +44,7 @@ export function pixelKey(row: number, col: number): number {
 }
 
 /** Rows and columns of the lattice, both ends included. */
-export interface PixelWindow {
-  readonly row0: number;
-  readonly row1: number;
-  readonly col0: number;
-  readonly col1: number;
-}
+export type PixelWindow = Readonly<Record<'row0' | 'row1' | 'col0' | 'col1', number>>;
 
 /** Rows and columns of the lattice whose pixels may lie within a distance of a position on it. */
 export function pixelsAround({ lat, lon }: Position, radius_m: number): PixelWindow {

@@ -6,10 +6,7 @@ import { rounded } from './rounded.ts';
 const SCAN_STANDS_MS = 10 * 60_000;
 
 /** A stretch of time, epoch milliseconds; the end does not belong to it. */
-export interface Span {
-  readonly from_ms: number;
-  readonly to_ms: number;
-}
+export type Span = Readonly<Record<'from_ms' | 'to_ms', number>>;
 
 /**
  * Radar coverage of a place during a storm date, or during the part of it that is over. `times`: scans in order, epoch milliseconds,

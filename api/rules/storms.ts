@@ -65,10 +65,7 @@ export function trackSummary(points: readonly TrackPoint[]): StormTrack['summary
 }
 
 /** A circle, and the oldest scan that counts in it. */
-export interface Vicinity extends Position {
-  readonly radius_km: number;
-  readonly since_ms: number;
-}
+export type Vicinity = Position & Readonly<Record<'radius_km' | 'since_ms', number>>;
 
 /** Reasons why hail in range has no storm in range, in the order in which a note gives them. */
 const UNTRACKED = {

@@ -7,11 +7,7 @@ import { simplifyMultiPolygon } from './geo/simplify.ts';
 export type MaximumPixels = Readonly<Record<'row' | 'col' | 'mm', ArrayLike<number>>>;
 
 /** Asks for the tiers of some pixels. */
-export interface Drawing {
-  readonly pixels: MaximumPixels;
-  readonly min_size_mm: number;
-  readonly simplify_m: number;
-}
+export type Drawing = Readonly<{ pixels: MaximumPixels; min_size_mm: number; simplify_m: number }>;
 
 /** The footprint of all hail at or above a size. */
 export interface DrawnTier {

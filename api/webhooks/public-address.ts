@@ -1,12 +1,11 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
+import { URL_LENGTH_MAX } from '../../schemas/resources/webhook.ts';
 
 /** Networks as address and prefix length. */
 export type Networks = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
 
-/** Longest URL of a receiver, characters. */
-const MAX_URL_LENGTH = 2048;
 /** Suffixes of names outside the public DNS (RFC 6761, 6762, 7686, 8375; ICANN for `internal`). */
 const LOCAL_SUFFIXES = ['.localhost', '.local', '.internal', '.invalid', '.test', '.onion', '.home.arpa'];
 /** Ports that browsers refuse (WHATWG Fetch, "bad port"), and ports of common databases, brokers and remote desktops. */
@@ -66,7 +65,7 @@ export interface ReceiverUrl {
 
 /** Parses the URL of a receiver; returns the reason as text for a URL that is never allowed. */
 export function parseReceiverUrl(text: string): ReceiverUrl | string {
-  if (text.length > MAX_URL_LENGTH) return `must have at most ${MAX_URL_LENGTH} characters, found ${text.length}`;
+  if (text.length > URL_LENGTH_MAX) return `must have at most ${URL_LENGTH_MAX} characters, found ${text.length}`;
   // The parser drops some of them, so that people and parser read different URLs.
   if (/\p{Cc}/u.test(text)) return 'must not contain control characters';
   const url = URL.parse(text);

@@ -19,6 +19,11 @@ export function enclosing(boxes: Iterable<Bbox>): Bbox | null {
   return box;
 }
 
+/** True when two boxes overlap or touch. */
+export function boxesMeet(a: Bbox, b: Bbox): boolean {
+  return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
+}
+
 /** The globe as a box. */
 const GLOBE: Bbox = [-180, -90, 180, 90];
 

@@ -1,3 +1,4 @@
+import { type Bbox, boxesMeet } from './position.ts';
 import { type MultiPolygon, signedArea } from './rings.ts';
 
 /** A fault of a MultiPolygon, and the rings involved, numbered through all polygons in order. */
@@ -15,16 +16,14 @@ interface Outline {
   readonly turnsLeft: boolean;
   readonly x: Float64Array;
   readonly y: Float64Array;
-  readonly box: Box;
+  readonly box: Bbox;
 }
-
-type Box = readonly [west: number, south: number, east: number, north: number];
 
 /** Edge `index` of an outline, from vertex `index` to the one after it. */
 interface Edge {
   readonly outline: Outline;
   readonly index: number;
-  readonly box: Box;
+  readonly box: Bbox;
 }
 
 /** A vertex position that two outlines share, with its index in each. */
@@ -72,7 +71,7 @@ function outlinesOf(polygons: MultiPolygon): Outline[] {
   );
 }
 
-function boxOf(x: Float64Array, y: Float64Array): Box {
+function boxOf(x: Float64Array, y: Float64Array): Bbox {
   const least = (values: Float64Array) => values.reduce((a, b) => Math.min(a, b));
   const most = (values: Float64Array) => values.reduce((a, b) => Math.max(a, b));
   return [least(x), least(y), most(x), most(y)];
@@ -84,7 +83,7 @@ function hundredths(deg: number): number {
 }
 
 /** Pairs of items whose boxes overlap or touch, each pair once. */
-function* overlapping<Item extends { readonly box: Box }>(items: readonly Item[]): Generator<[Item, Item]> {
+function* overlapping<Item extends { readonly box: Bbox }>(items: readonly Item[]): Generator<[Item, Item]> {
   const sorted = items.toSorted((a, b) => a.box[0] - b.box[0]);
   for (let i = 0; i < sorted.length; i++) {
     const a = sorted[i] as Item;
@@ -257,10 +256,6 @@ function nestingConflicts(outlines: readonly Outline[]): Conflict[] {
         });
       }
   return conflicts;
-}
-
-function boxesMeet(a: Box, b: Box): boolean {
-  return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
 }
 
 /** True when a ring lies inside another one that it does not cross: decided by its first vertex or edge middle off the other. */

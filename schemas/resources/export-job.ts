@@ -71,7 +71,7 @@ export const ExportRequest = z
       .meta({ description: 'Region as the USPS code of a state; not together with bbox.' }),
     format: z.enum(EXPORT_FORMATS).meta({ description: 'Format of the file.' }),
   })
-  .check(...wire.dateRange(EXPORT_DAYS_MAX))
+  .check(...wire.dateRange('date_start', 'date_end', EXPORT_DAYS_MAX))
   .refine(isOneRegion, ONE_REGION)
   .meta({ id: 'ExportRequest' });
 

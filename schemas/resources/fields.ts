@@ -71,20 +71,19 @@ export const bodyDate = (description: string) =>
     .refine(isCalendarDate, { error: 'is no date of the calendar, expected YYYY-MM-DD', abort: true })
     .meta({ description, format: 'date' });
 
-/** Checks of `date_start` and `date_end`: in order, at most `most` days with both ends. */
-export const dateRange = (most: number) =>
+/** Checks of the first and the last date of a range, by their names: in order, at most `most` days with both ends. */
+export const dateRange = <Name extends string>(start: Name, end: Name, most: number) =>
   [
-    z.refine<DateRange>(({ date_start, date_end }: DateRange) => date_start <= date_end, {
-      path: ['date_end'],
-      error: 'is before date_start, expected the same date or a later one',
+    z.refine<Readonly<Record<Name, string>>>((dates) => dates[start] <= dates[end], {
+      path: [end],
+      error: `is before ${start}, expected the same date or a later one`,
       abort: true,
     }),
-    z.refine<DateRange>(({ date_start, date_end }: DateRange) => daysBetween(date_start, date_end) <= most, {
-      path: ['date_end'],
-      error: `is too far from date_start, expected at most ${most} days with both ends`,
+    z.refine<Readonly<Record<Name, string>>>((dates) => daysBetween(dates[start], dates[end]) <= most, {
+      path: [end],
+      error: `is too far from ${start}, expected at most ${most} days with both ends`,
     }),
   ] as const;
-type DateRange = { readonly date_start: string; readonly date_end: string };
 
 /** Cursor of the page after this one: an id or an operation name. */
 export const nextCursor = z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' });

@@ -31,7 +31,7 @@ export const VerificationRequest = z
       `Last storm date, included: at most ${VERIFICATION_DAYS_MAX} days with both ends, at most tomorrow (UTC).`,
     ),
   })
-  .check(...wire.dateRange(VERIFICATION_DAYS_MAX))
+  .check(...wire.dateRange('date_start', 'date_end', VERIFICATION_DAYS_MAX))
   .meta({ id: 'VerificationRequest' });
 
 /** A report of hail on the ground near the point. */

@@ -17,11 +17,10 @@ import {
   dateQuery,
   enumQuery,
   integerQuery,
-  latitudeQuery,
-  longitudeQuery,
   monthQuery,
   numberQuery,
   type Parameter,
+  pointQuery,
   repeatedQuery,
   shown,
   stateQuery,
@@ -454,11 +453,11 @@ interface Case {
 /** By what a refusal expects. */
 const CASES: Readonly<Record<string, Case>> = {
   'a number from -90 to 90': {
-    parameter: latitudeQuery(),
+    parameter: pointQuery.lat,
     taken: { '90': 90, '-90': -90, '-0': 0 },
     refused: ['90.0001', ''],
   },
-  'a number from -180 to 180': { parameter: longitudeQuery(), taken: { '180': 180 }, refused: ['-180.1'] },
+  'a number from -180 to 180': { parameter: pointQuery.lon, taken: { '180': 180 }, refused: ['-180.1'] },
   'a number above 0, up to 150': {
     parameter: numberQuery({ min: 0, exclusiveMin: true, max: 150, default: 50 }),
     absent: 50,

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { dateRange } from '../../../schemas/resources/fields.ts';
 import type { ScanTiles } from '../../../schemas/resources/tile-frame.ts';
 import { MONTHS, RISK_RADIUS_KM } from '../../../schemas/risk.ts';
 import { DETECTION_MIN_MM, EVENT_MIN_MM } from '../../../schemas/size.ts';
 import type { ClimatologyCell } from '../../../schemas/tables/derived.ts';
 import { addDays, daysBetween, MS_PER_HOUR, stormDate, timestamp } from '../../../schemas/time.ts';
-import { dateQuery, integerQuery, latitudeQuery, longitudeQuery, radiusQuery, wordsQuery } from '../../http/decode.ts';
+import { dateQuery, integerQuery, pointQuery, radiusQuery, wordsQuery } from '../../http/decode.ts';
 import { ApiError } from '../../http/errors.ts';
 import { archiveUrl, newestReflectivity, type PublicAddresses } from '../../published/archives/tile-archives.ts';
 import type { Edition } from '../../published/catalog.ts';
@@ -37,6 +38,7 @@ import {
 } from '../resources.ts';
 import { simulatedForecast, simulatedHistory, simulatedRisk, simulatedStorms } from '../simulated-data.ts';
 
+const POINT = { lat: pointQuery.lat, lng: pointQuery.lon };
 const AT = { lat: '35.22', lng: '-97.44' };
 
 /** GET /legacy/v1/hail/current?lat=35.22&lng=-97.44 */
@@ -46,8 +48,7 @@ export const earlierHailCurrent = earlierOf(listStorms, {
   description:
     'Tracked storm cells as the newest scan shows them, nearest first: those of GET /v1/storms. Hail without a tracked storm, in its first scan or too small, is not listed. An empty list says nothing about now while no scans come: GET /legacy/v1/health tells. direction_deg is the direction towards which a storm moves.',
   query: z.object({
-    lat: latitudeQuery(),
-    lng: longitudeQuery(),
+    ...POINT,
     radius_km: radiusQuery({ max: 150, default: 25 }),
   }),
   reply: EarlierStorms,
@@ -75,8 +76,7 @@ export const earlierHailForecast = earlierOf(getHailForecast, {
   description:
     'The hours of GET /v1/hail/forecast, the current one included. There is no forecast beyond the reach of the runs or outside the area of the model: the list is then shorter than requested, or empty, which does not mean that no hail is expected.',
   query: z.object({
-    lat: latitudeQuery(),
-    lng: longitudeQuery(),
+    ...POINT,
     hours: integerQuery({ min: 1, max: 48, default: 12, description: 'Hours to tell, the running one included.' }),
   }),
   reply: EarlierForecast,
@@ -100,8 +100,7 @@ const ANYWHERE_KM = 20_100;
 const NEWEST = { params: null, query: { date: null }, body: null };
 
 const RadarQuestion = z.object({
-  lat: latitudeQuery(),
-  lng: longitudeQuery(),
+  ...POINT,
   products: wordsQuery(RADAR_PRODUCTS, { description: 'Products, between commas.' }),
 });
 
@@ -159,19 +158,11 @@ const DAYS_MAX = 365;
 
 const HistoryQuestion = z
   .object({
-    lat: latitudeQuery(),
-    lng: longitudeQuery(),
+    ...POINT,
     start_date: dateQuery({ required: true, description: 'First storm date.' }),
     end_date: dateQuery({ required: true, description: 'Last storm date, included.' }),
   })
-  .refine(({ start_date, end_date }) => start_date <= end_date, {
-    path: ['end_date'],
-    error: 'is before start_date, expected the same date or a later one',
-  })
-  .refine(({ start_date, end_date }) => daysBetween(start_date, end_date) <= DAYS_MAX, {
-    path: ['end_date'],
-    error: `is too far from start_date, expected at most ${DAYS_MAX} days with both ends`,
-  });
+  .check(...dateRange('start_date', 'end_date', DAYS_MAX));
 type HistoryQuestion = z.infer<typeof HistoryQuestion>;
 
 /**

@@ -4,11 +4,7 @@ import { isPmtiles } from '../../../schemas/geo/pmtiles.ts';
 import { SettingsError } from '../../config.ts';
 
 /** An archive on disk; its name changes with its content. */
-export interface MapArchive {
-  readonly name: string;
-  readonly path: string;
-  readonly bytes: number;
-}
+export type MapArchive = Readonly<{ name: string; path: string; bytes: number }>;
 
 /**
  * A street map that the operator provides: a file that is served here, or addresses that browsers read, between spaces: an archive,

@@ -5,10 +5,7 @@ import { scanTime } from '../../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 
 /** Public addresses of a service: its own, ending in `/v1`, and that of its store where map viewers load archives from there. */
-export interface PublicAddresses {
-  readonly base_url: string;
-  readonly tiles_url: string | null;
-}
+export type PublicAddresses = Readonly<{ base_url: string; tiles_url: string | null }>;
 
 type Layer = 'scan' | 'reflectivity' | 'daily';
 

@@ -1,8 +1,8 @@
 import simplifyLine from 'simplify-js';
-import type { Bbox } from '../../../schemas/geo/position.ts';
+import { type Bbox, boxesMeet } from '../../../schemas/geo/position.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { findConflicts } from '../../../schemas/geo/validity.ts';
-import { boxesMeet, boxOf, type Edge, edgesOf } from '../areas.ts';
+import { boxOf, type Edge, edgesOf } from '../areas.ts';
 import { outermost } from './micro-ring.ts';
 
 /** Upper bound of the length of a degree on WGS84, so that no distance is underestimated. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../../../api/http/decode.ts';
+import { enumQuery, numberQuery, pointQuery } from '../../../api/http/decode.ts';
 import { ApiError } from '../../../api/http/errors.ts';
 import { type Endpoint, readEndpoint, writeEndpoint } from '../../../api/server/endpoint.ts';
 import { newId } from '../../../schemas/ids.ts';
@@ -33,8 +33,7 @@ export function sampleEndpoints() {
     summary: 'Costs 15, its tag made from the content without the age',
     scope: 'sample:read',
     query: z.object({
-      lat: latitudeQuery(),
-      lon: longitudeQuery(),
+      ...pointQuery,
       radius_km: numberQuery({ min: 0, exclusiveMin: true, max: 150, default: 50 }),
       pad: numberQuery({ min: 0, max: 100_000, default: 0 }),
     }),
