@@ -66,7 +66,7 @@ const origins = listOf('origins such as https://example.com or https://*.example
  * Scientific thresholds are no settings: they are named constants next to their algorithm.
  */
 export const Settings = z.object({
-  HAIL_DATA: folderOfTables.meta({ description: 'data root' }),
+  HAIL_DATA: folderOfTables.meta({ description: 'data root; no `*`, `?` or `[` in its path' }),
   HAIL_NOW: z.iso
     .datetime({ offset: false })
     .optional()
