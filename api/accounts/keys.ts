@@ -78,18 +78,20 @@ export async function revokeKey(
 
 /** How long a link works that puts a key into a browser. */
 export const LINK_MS = 15 * 60_000;
-/** Scope of the key of a link, and what stands before the scopes of the key that it is exchanged for: it opens nothing else. */
+/** Scope of the key of a link. It opens nothing else, and stands before name and scopes of the key that it is exchanged for. */
 const LINK = 'link';
+const linked = (text: string) => `${LINK} ${text}`;
+const unlinked = (text: string) => text.slice(linked('').length);
 
 /** Makes the key of a link. It opens nothing, and is exchanged once for a key of that name with those scopes. */
 export async function createLink(
   rows: Transaction<Database>,
-  { scopes, ...key }: Pick<KeyInfo, 'business_id' | 'name' | 'scopes'>,
+  { business_id, name, scopes }: Pick<KeyInfo, 'business_id' | 'name' | 'scopes'>,
   now_ms: number,
 ) {
   const expires_at = new Date(now_ms + LINK_MS).toISOString();
-  const asked = [LINK, ...scopes.map((scope) => `${LINK} ${scope}`)];
-  return { ...(await createKey(rows, { ...key, kind: 'live', scopes: asked, expires_at }, now_ms)), expires_at };
+  const asked = { name: linked(name), scopes: [LINK, ...scopes.map(linked)] };
+  return { ...(await createKey(rows, { business_id, kind: 'live', ...asked, expires_at }, now_ms)), expires_at };
 }
 
 /** Ends the key of a link and makes the key that it stands for; null for any other key, and for a link that was used. */
@@ -98,8 +100,8 @@ export async function redeemLink(rows: Transaction<Database>, key_id: string, no
   if (link === null) return null;
   const [purpose, ...asked]: readonly string[] = JSON.parse(link.scopes);
   if (purpose !== LINK || !(await revokeKey(rows, link, now_ms))) return null;
-  const scopes = asked.map((scope) => scope.slice(LINK.length + 1));
-  return (await createKey(rows, { ...link, scopes, expires_at: null }, now_ms)).text;
+  const made = { ...link, name: unlinked(link.name), scopes: asked.map(unlinked), expires_at: null };
+  return (await createKey(rows, made, now_ms)).text;
 }
 
 /** The row of a key, by its id or its public id; null when there is none. */

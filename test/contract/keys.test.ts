@@ -58,7 +58,7 @@ testKeys('the key of a link opens nothing, and is exchanged once for a key with 
   t.is((await call('/v1/sample/point?lat=35&lon=-97', { key: made.key })).status, 200);
   t.is(await outcome(await exchange(made.key)), '403 insufficient_scope');
   t.like((await listKeys(records.reader, business_id, services.now())).slice(-2), [
-    { name: 'phone', status: 'revoked' },
+    { name: 'link phone', status: 'revoked' },
     { name: 'phone', status: 'active', scopes: ['sample:read'], expires_at: null },
   ]);
 });
