@@ -1,5 +1,7 @@
+import { bbox } from '@turf/bbox';
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { type Bbox, boxesMeet } from './position.ts';
-import { type MultiPolygon, signedArea } from './rings.ts';
+import { type MultiPolygon, type Ring, signedArea } from './rings.ts';
 
 /** A fault of a MultiPolygon, and the rings involved, numbered through all polygons in order. */
 export interface Conflict {
@@ -7,15 +9,12 @@ export interface Conflict {
   readonly rings: readonly number[];
 }
 
-/** A ring in hundredths of a degree, exact for corners of pixels; without the closing position. */
+/** A ring in hundredths of a degree, exact for corners of pixels; `points` without the closing position. */
 interface Outline {
   readonly ring: number;
   readonly polygon: number;
-  readonly hole: boolean;
-  /** Counter-clockwise. */
-  readonly turnsLeft: boolean;
-  readonly x: Float64Array;
-  readonly y: Float64Array;
+  readonly isHole: boolean;
+  readonly points: Ring;
   readonly box: Bbox;
 }
 
@@ -23,6 +22,7 @@ interface Outline {
 interface Edge {
   readonly outline: Outline;
   readonly index: number;
+  readonly ends: readonly [number[], number[]];
   readonly box: Bbox;
 }
 
@@ -40,59 +40,44 @@ interface Touch {
  * interiors of polygons are disjoint and connected; rings may meet, but only at positions that are vertices of both.
  */
 export function findConflicts(polygons: MultiPolygon): Conflict[] {
-  const broken = brokenRings(polygons);
+  const broken = polygons.flat().flatMap((positions, ring) => {
+    const reason = faultOf(positions);
+    return reason === null ? [] : [{ reason: `ring ${ring} ${reason}`, rings: [ring] }];
+  });
   if (broken.length > 0) return broken;
   const outlines = outlinesOf(polygons);
   const { conflicts: crossings, touches } = meetings(outlines);
   return [...crossings, ...touchConflicts(touches), ...nestingConflicts(outlines)];
 }
 
-function brokenRings(polygons: MultiPolygon): Conflict[] {
-  return polygons.flat().flatMap((positions, ring) => {
-    const texts = positions.map(String);
-    if (positions.length < 4)
-      return [{ reason: `ring ${ring} has ${positions.length} positions, expected 4 or more`, rings: [ring] }];
-    if (texts[0] !== texts.at(-1)) return [{ reason: `ring ${ring} is not closed`, rings: [ring] }];
-    if (new Set(texts).size !== texts.length - 1)
-      return [{ reason: `ring ${ring} passes a position twice`, rings: [ring] }];
-    return [];
-  });
+function faultOf(positions: Ring): string | null {
+  const texts = positions.map(String);
+  if (texts.length < 4) return `has ${texts.length} positions, expected 4 or more`;
+  if (texts[0] !== texts.at(-1)) return 'is not closed';
+  return new Set(texts).size === texts.length - 1 ? null : 'passes a position twice';
 }
 
 function outlinesOf(polygons: MultiPolygon): Outline[] {
-  let ring = 0;
-  return polygons.flatMap((rings, polygon) =>
-    rings.map((positions, place) => {
-      const open = positions.slice(0, -1).map((position) => position.map(hundredths));
-      const x = Float64Array.from(open, (position) => position[0]);
-      const y = Float64Array.from(open, (position) => position[1]);
-      return { ring: ring++, polygon, hole: place > 0, turnsLeft: signedArea(open) > 0, x, y, box: boxOf(x, y) };
-    }),
+  const rings = polygons.flatMap((ofPolygon, polygon) =>
+    ofPolygon.map((positions, place) => ({ positions, polygon, isHole: place > 0 })),
   );
+  return rings.map(({ positions, ...of }, ring) => {
+    // Integers for positions on the lattice, so that turns are decided exactly.
+    const points = positions.slice(0, -1).map((position) => position.map((deg) => Math.round(deg * 1e6) / 1e4));
+    return { ...of, ring, points, box: boxOf(points) };
+  });
 }
 
-function boxOf(x: Float64Array, y: Float64Array): Bbox {
-  const least = (values: Float64Array) => values.reduce((a, b) => Math.min(a, b));
-  const most = (values: Float64Array) => values.reduce((a, b) => Math.max(a, b));
-  return [least(x), least(y), most(x), most(y)];
-}
-
-/** Integers for positions on the lattice, so that turns are decided exactly. */
-function hundredths(deg: number): number {
-  return Math.round(deg * 1e6) / 1e4;
+function boxOf(coordinates: Ring): Bbox {
+  return bbox({ type: 'LineString', coordinates }) as [number, number, number, number];
 }
 
 /** Pairs of items whose boxes overlap or touch, each pair once. */
 function* overlapping<Item extends { readonly box: Bbox }>(items: readonly Item[]): Generator<[Item, Item]> {
   const sorted = items.toSorted((a, b) => a.box[0] - b.box[0]);
-  for (let i = 0; i < sorted.length; i++) {
-    const a = sorted[i] as Item;
-    for (let j = i + 1; j < sorted.length; j++) {
-      const b = sorted[j] as Item;
-      if (b.box[0] > a.box[2]) break;
-      if (b.box[1] <= a.box[3] && b.box[3] >= a.box[1]) yield [a, b];
-    }
-  }
+  for (const [i, a] of sorted.entries())
+    for (let j = i + 1; j < sorted.length && sorted[j].box[0] <= a.box[2]; j++)
+      if (sorted[j].box[1] <= a.box[3] && sorted[j].box[3] >= a.box[1]) yield [a, sorted[j]];
 }
 
 /** Meetings of edges: crossings and overlaps are conflicts, vertices common to two rings are touches. */
@@ -101,74 +86,50 @@ function meetings(outlines: readonly Outline[]): { conflicts: Conflict[]; touche
   const touches: Touch[] = [];
   for (const [a, b] of overlapping(outlines.flatMap(edgesOf))) {
     const meeting = meet(a, b);
-    if (meeting === 'apart') continue;
     if (meeting === 'conflict') {
-      const place = `${edgeX(a, 0) / 100} ${edgeY(a, 0) / 100}`;
       const rings = [a.outline.ring, b.outline.ring].sort((one, other) => one - other);
-      conflicts.push({ reason: `rings ${rings.join(' and ')} cross or overlap near ${place}`, rings });
-    } else if (a.outline !== b.outline) {
-      touches.push({ a: a.outline, ai: meeting.ai, b: b.outline, bi: meeting.bi });
-    }
+      const reason = `rings ${rings.join(' and ')} cross or overlap near ${placeOf(a.ends[0])}`;
+      conflicts.push({ reason, rings });
+    } else if (meeting !== null && a.outline !== b.outline) touches.push(meeting);
   }
   return { conflicts, touches };
 }
 
 function edgesOf(outline: Outline): Edge[] {
-  return Array.from(outline.x, (x1, index) => {
-    const y1 = outline.y[index];
-    const after = (index + 1) % outline.x.length;
-    const x2 = outline.x[after];
-    const y2 = outline.y[after];
-    return { outline, index, box: [Math.min(x1, x2), Math.min(y1, y2), Math.max(x1, x2), Math.max(y1, y2)] };
+  const { points } = outline;
+  return points.map((from, index) => {
+    const to = points[(index + 1) % points.length];
+    const [[ax, ay], [bx, by]] = [from, to];
+    const box: Bbox = [Math.min(ax, bx), Math.min(ay, by), Math.max(ax, bx), Math.max(ay, by)];
+    return { outline, index, ends: [from, to], box };
   });
 }
 
-/** Vertex number of the start (0) or end (1) of an edge. */
-function vertexOf({ outline, index }: Edge, end: 0 | 1): number {
-  return (index + end) % outline.x.length;
-}
-
-function edgeX(edge: Edge, end: 0 | 1): number {
-  return edge.outline.x[vertexOf(edge, end)];
-}
-
-function edgeY(edge: Edge, end: 0 | 1): number {
-  return edge.outline.y[vertexOf(edge, end)];
+function placeOf([x, y]: readonly number[]): string {
+  return `${x / 100} ${y / 100}`;
 }
 
 /** Sign of the turn from a to b to c: positive to the left. */
-function turn(ax: number, ay: number, bx: number, by: number, cx: number, cy: number): number {
+function turn([ax, ay]: readonly number[], [bx, by]: readonly number[], [cx, cy]: readonly number[]): number {
   return Math.sign((bx - ax) * (cy - ay) - (by - ay) * (cx - ax));
 }
 
-/** Meeting of two edges: none, at an end of both, or one that no valid polygon has. */
-function meet(a: Edge, b: Edge): 'apart' | 'conflict' | { ai: number; bi: number } {
-  const [ax, ay, bx, by] = [edgeX(a, 0), edgeY(a, 0), edgeX(a, 1), edgeY(a, 1)];
-  const [cx, cy, dx, dy] = [edgeX(b, 0), edgeY(b, 0), edgeX(b, 1), edgeY(b, 1)];
-  const c = turn(ax, ay, bx, by, cx, cy);
-  const d = turn(ax, ay, bx, by, dx, dy);
-  const e = turn(cx, cy, dx, dy, ax, ay);
-  const f = turn(cx, cy, dx, dy, bx, by);
-  if (c === 0 && d === 0) return meetOnLine(a, b);
-  if (c * d > 0 || e * f > 0) return 'apart';
-  return commonEnd(a, b) ?? 'conflict';
-}
-
-/** Edges on one line: their boxes overlap, so they share an end or more than that. */
-function meetOnLine(a: Edge, b: Edge): 'conflict' | { ai: number; bi: number } {
-  const end = commonEnd(a, b);
-  if (!end) return 'conflict';
-  const [ax, ay] = [edgeX(a, 0) + edgeX(a, 1), edgeY(a, 0) + edgeY(a, 1)];
-  const [bx, by] = [edgeX(b, 0) + edgeX(b, 1), edgeY(b, 0) + edgeY(b, 1)];
-  const [x, y] = [2 * a.outline.x[end.ai], 2 * a.outline.y[end.ai]];
-  return (ax - x) * (bx - x) + (ay - y) * (by - y) > 0 ? 'conflict' : end;
-}
-
-function commonEnd(a: Edge, b: Edge): { ai: number; bi: number } | null {
+/** Meeting of two edges whose boxes meet: none, at an end of both, or one that no valid polygon has. */
+function meet(a: Edge, b: Edge): Touch | 'conflict' | null {
+  const [[a0, a1], [b0, b1]] = [a.ends, b.ends];
+  const [c, d] = [turn(a0, a1, b0), turn(a0, a1, b1)];
+  const isOnLine = c === 0 && d === 0;
+  if (!isOnLine && (c * d > 0 || turn(b0, b1, a0) * turn(b0, b1, a1) > 0)) return null;
   for (const i of [0, 1] as const)
-    for (const j of [0, 1] as const)
-      if (edgeX(a, i) === edgeX(b, j) && edgeY(a, i) === edgeY(b, j)) return { ai: vertexOf(a, i), bi: vertexOf(b, j) };
-  return null;
+    for (const j of [0, 1] as const) {
+      const [[x, y], [bx, by]] = [a.ends[i], b.ends[j]];
+      if (x !== bx || y !== by) continue;
+      const [[ax, ay], [cx, cy]] = [a.ends[1 - i], b.ends[1 - j]];
+      if (isOnLine && (ax - x) * (cx - x) + (ay - y) * (cy - y) > 0) return 'conflict';
+      const vertex = ({ outline, index }: Edge, end: number) => (index + end) % outline.points.length;
+      return { a: a.outline, ai: vertex(a, i), b: b.outline, bi: vertex(b, j) };
+    }
+  return 'conflict';
 }
 
 /** Rings that meet at a vertex must not pass through each other there, nor cut the interior of their polygon in two. */
@@ -181,12 +142,13 @@ function touchConflicts(touches: readonly Touch[]): Conflict[] {
     return root;
   };
   const seen = new Set<string>();
-  for (const { a, ai, b, bi } of touches) {
-    const place = `${a.x[ai] / 100} ${a.y[ai] / 100}`;
+  for (const touch of touches) {
+    const { a, ai, b } = touch;
+    const place = placeOf(a.points[ai]);
     const rings = [a.ring, b.ring];
     if (seen.has(`${rings} ${place}`)) continue;
     seen.add(`${rings} ${place}`).add(`${[b.ring, a.ring]} ${place}`);
-    if (passThrough(a, ai, b, bi)) conflicts.push({ reason: `rings ${a.ring} and ${b.ring} cross at ${place}`, rings });
+    if (passThrough(touch)) conflicts.push({ reason: `rings ${a.ring} and ${b.ring} cross at ${place}`, rings });
     if (a.polygon !== b.polygon) continue;
     for (const ring of rings) {
       const link = `${ring} ${place}`;
@@ -201,87 +163,55 @@ function touchConflicts(touches: readonly Touch[]): Conflict[] {
 }
 
 /** True when, around a common vertex, one of b's two edges lies on each side of a. */
-function passThrough(a: Outline, ai: number, b: Outline, bi: number): boolean {
-  const x = a.x[ai];
-  const y = a.y[ai];
-  const angle = (outline: Outline, vertex: number): number => {
-    const i = (vertex + outline.x.length) % outline.x.length;
-    return Math.atan2(outline.y[i] - y, outline.x[i] - x);
+function passThrough({ a, ai, b, bi }: Touch): boolean {
+  const [x, y] = a.points[ai];
+  const angle = ({ points }: Outline, vertex: number): number => {
+    const [px, py] = points.at(vertex % points.length) as number[];
+    return Math.atan2(py - y, px - x);
   };
   const from = angle(a, ai - 1);
-  const between = (edge: number): boolean => {
-    const turnOf = (to: number) => (to - from + 2 * Math.PI) % (2 * Math.PI);
-    return turnOf(edge) < turnOf(angle(a, ai + 1));
-  };
-  return between(angle(b, bi - 1)) !== between(angle(b, bi + 1));
+  const turnTo = (to: number) => (to - from + 2 * Math.PI) % (2 * Math.PI);
+  const isBetween = (edge: number) => turnTo(edge) < turnTo(angle(a, ai + 1));
+  return isBetween(angle(b, bi - 1)) !== isBetween(angle(b, bi + 1));
 }
 
 /** Wrong winding, holes outside their shell or inside each other, polygons inside polygons. */
 function nestingConflicts(outlines: readonly Outline[]): Conflict[] {
-  const conflicts: Conflict[] = [];
-  for (const outline of outlines)
-    if (outline.turnsLeft === outline.hole) {
-      const expected = outline.hole ? 'clockwise' : 'counter-clockwise';
-      conflicts.push({
-        reason: `ring ${outline.ring} winds the wrong way, expected ${expected}`,
-        rings: [outline.ring],
-      });
-    }
-
-  const polygons = [...Map.groupBy(outlines, (outline) => outline.polygon).values()].map((rings) => {
-    const shell = rings[0] as Outline;
-    return { shell, holes: rings.slice(1), box: shell.box };
-  });
-  for (const { shell, holes } of polygons) {
-    for (const hole of holes)
-      if (!inside(hole, shell))
-        conflicts.push({
-          reason: `hole ${hole.ring} is outside its shell ${shell.ring}`,
-          rings: [hole.ring, shell.ring],
-        });
-    for (const [a, b] of overlapping(holes))
-      if (inside(a, b) || inside(b, a))
-        conflicts.push({ reason: `holes ${a.ring} and ${b.ring} are nested`, rings: [a.ring, b.ring] });
-  }
-  for (const [a, b] of overlapping(polygons))
-    for (const [inner, outer] of [
-      [a, b],
-      [b, a],
-    ] as const)
-      if (inside(inner.shell, outer.shell) && !outer.holes.some((hole) => inside(inner.shell, hole))) {
-        const near = outer.holes.filter((hole) => boxesMeet(hole.box, inner.box));
-        conflicts.push({
-          reason: `shell ${inner.shell.ring} lies inside the polygon of shell ${outer.shell.ring}`,
-          rings: [inner.shell, outer.shell, ...near].map((outline) => outline.ring),
-        });
-      }
-  return conflicts;
+  const fault = (reason: string, ...of: readonly Outline[]) => ({ reason, rings: of.map(({ ring }) => ring) });
+  const polygons = Array.from(Map.groupBy(outlines, ({ polygon }) => polygon).values(), ([shell, ...holes]) => ({
+    ...{ shell, holes, box: shell.box },
+  }));
+  const wound = outlines.filter(({ points, isHole }) => signedArea(points) > 0 === isHole);
+  return [
+    ...wound.map((of) =>
+      fault(`ring ${of.ring} winds the wrong way, expected ${of.isHole ? 'clockwise' : 'counter-clockwise'}`, of),
+    ),
+    ...polygons.flatMap(({ shell, holes }) => [
+      ...holes
+        .filter((hole) => !inside(hole, shell))
+        .map((hole) => fault(`hole ${hole.ring} is outside its shell ${shell.ring}`, hole, shell)),
+      ...[...overlapping(holes)]
+        .filter(([a, b]) => inside(a, b) || inside(b, a))
+        .map(([a, b]) => fault(`holes ${a.ring} and ${b.ring} are nested`, a, b)),
+    ]),
+    ...[...overlapping(polygons)]
+      .flatMap(([a, b]) => [[a, b] as const, [b, a] as const])
+      .filter(([{ shell }, outer]) => inside(shell, outer.shell) && !outer.holes.some((hole) => inside(shell, hole)))
+      .map(([{ shell }, outer]) => {
+        const near = outer.holes.filter(({ box }) => boxesMeet(box, shell.box));
+        const reason = `shell ${shell.ring} lies inside the polygon of shell ${outer.shell.ring}`;
+        return fault(reason, shell, outer.shell, ...near);
+      }),
+  ];
 }
 
 /** True when a ring lies inside another one that it does not cross: decided by its first vertex or edge middle off the other. */
-function inside(inner: Outline, outer: Outline): boolean {
-  if (!boxesMeet(inner.box, outer.box)) return false;
-  const { x, y } = inner;
-  for (const share of [0, 1 / 2])
-    for (let i = 0; i < x.length; i++) {
-      const [ax, ay] = [x[i], y[i]];
-      const [bx, by] = [x[(i + 1) % x.length], y[(i + 1) % x.length]];
-      const side = sideOf(outer, ax + share * (bx - ax), ay + share * (by - ay));
-      if (side !== 0) return side > 0;
-    }
-  return true;
-}
-
-/** 1 inside a ring, -1 outside, 0 on it. */
-function sideOf({ x, y }: Outline, px: number, py: number): -1 | 0 | 1 {
-  let within = false;
-  for (let i = 0, j = x.length - 1; i < x.length; j = i++) {
-    const [ax, ay, bx, by] = [x[j], y[j], x[i], y[i]] as [number, number, number, number];
-    const side = turn(ax, ay, bx, by, px, py);
-    const withinBox =
-      Math.min(ax, bx) <= px && px <= Math.max(ax, bx) && Math.min(ay, by) <= py && py <= Math.max(ay, by);
-    if (side === 0 && withinBox) return 0;
-    if (ay > py !== by > py && side > 0 === by > ay) within = !within;
-  }
-  return within ? 1 : -1;
+function inside(inner: Outline, { points, box }: Outline): boolean {
+  if (!boxesMeet(inner.box, box)) return false;
+  const area = { type: 'Polygon' as const, coordinates: [[...points, points[0]]] };
+  const middles = edgesOf(inner).map(({ ends: [a, b] }) => [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2]);
+  const off = [...inner.points, ...middles].find(
+    (at) => !booleanPointInPolygon(at, area) || booleanPointInPolygon(at, area, { ignoreBoundary: true }),
+  );
+  return off === undefined || booleanPointInPolygon(off, area);
 }
