@@ -81,17 +81,12 @@ export function believedTime(clock: DeletionClock, wall_ms: number): number {
   return isDoubted({ ...clock, wall_ms }) ? clock.trusted_ms : wall_ms;
 }
 
-/** Instant up to which items may be deleted now, epoch milliseconds, null for none; and the clock afterwards. */
-export interface DueForDeletion {
-  readonly clock: DeletionClock;
-  readonly until_ms: number | null;
-}
-
 /**
  * Items of a kind that may be deleted: those that had expired at `until_ms`, epoch milliseconds, and were marked a day ago; null
- * for none. Without a mark, the items that have expired by now are marked. A mark later than the clock is wrong and is replaced.
+ * for none; and the clock afterwards. Without a mark, the items that have expired by now are marked. A mark later than the clock is
+ * wrong and is replaced.
  */
-export function dueForDeletion(clock: DeletionClock, kind: string): DueForDeletion {
+export function dueForDeletion(clock: DeletionClock, kind: string) {
   const mark = clock.marks[kind];
   if (mark === undefined || mark.until_ms > vouchedTime(clock))
     return { clock: markForDeletion(clock, kind), until_ms: null };

@@ -87,17 +87,11 @@ export const layout = {
 /** Folders that finished files are renamed into: a rename is atomic within one file system only. */
 const MOVED_INTO = [layout.manifests, layout.tables, layout.tiles, layout.live, layout.state] as const;
 
-/** A folder of a data root on another file system than the root itself, and the reason why that is a fault. */
-export interface ForeignFolder {
-  readonly path: string;
-  readonly reason: string;
-}
-
 /**
- * Folders of a data root that a link or a mount puts on another file system; [] for none. `device` returns the device number of a
+ * Folders of a data root that a link or a mount puts on another file system, each with the reason why that is a fault. `device` returns the device number of a
  * path below the root, '' for the root itself; null for a missing path.
  */
-export function foreignFolders(device: (path: string) => number | null): ForeignFolder[] {
+export function foreignFolders(device: (path: string) => number | null) {
   const own = device('');
   return MOVED_INTO.filter((path) => own !== null && ![own, null].includes(device(path))).map((path) => ({
     path,

@@ -1,11 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
-import {
-  DeletionClock,
-  type DueForDeletion,
-  dueForDeletion,
-  lookAtClock,
-  markForDeletion,
-} from '../../schemas/deletion-clock.ts';
+import { DeletionClock, dueForDeletion, lookAtClock, markForDeletion } from '../../schemas/deletion-clock.ts';
 import { readSetting, type Store, writeSetting } from './database.ts';
 import type { Database } from './schema.ts';
 
@@ -24,7 +18,7 @@ export const NO_DELETIONS: Deletions = { due: async () => null, done: async () =
 /** Deletions by the clock that the records keep. `now`: the machine's clock, epoch milliseconds. */
 export function openDeletions({ forUpdate, transaction }: Pick<Store, 'forUpdate' | 'transaction'>, now: () => number) {
   let looked_ms = 0; // by the monotonic clock, which begins with the process
-  const change = (newest_scan_ms: number | null, step: (clock: DeletionClock) => DueForDeletion) =>
+  const change = (newest_scan_ms: number | null, step: (clock: DeletionClock) => ReturnType<typeof dueForDeletion>) =>
     transaction(async (rows) => {
       const before = await readClock(rows, forUpdate);
       const monotonic_ms = performance.now();

@@ -144,21 +144,7 @@ interface View {
  */
 export function detectionQuality(position: Position, input: QualityInput): DetectionQuality {
   const { freezing_level_km } = input;
-  const freezing_level_m = Math.round(freezing_level_km * 1000);
   const { nearest, views } = lookAround(position, input);
-  const nearest_radar = nearest && { id: nearest.site.id, distance_km: nearest.distance_km };
-  if (views.length === 0)
-    return {
-      hdqi: 0,
-      covered: false,
-      detection_word: 'limited',
-      resolution: 'coarse (>2 km)',
-      components: { sample_coverage: 0, beam_blockage: 0, dual_pol_availability: 0 },
-      nearest_radar,
-      beam_height_m: null,
-      freezing_level_m,
-    };
-
   const blocked = (view: View, tilt_deg: number) =>
     input.blockage?.(view.site.id, view.azimuth_deg, view.distance_km, tilt_deg) ?? 0;
   const { index, used, components } = bestSight(views, (view) => 1 - blocked(view, LOWEST_TILT_DEG), freezing_level_km);
@@ -171,10 +157,10 @@ export function detectionQuality(position: Position, input: QualityInput): Detec
     detection_word: WORDS.find(({ from }) => hdqi >= from)?.word ?? 'limited',
     resolution: RESOLUTIONS.find(({ below_km }) => width_km < below_km)?.text ?? 'coarse (>2 km)',
     components,
-    nearest_radar,
+    nearest_radar: nearest && { id: nearest.site.id, distance_km: nearest.distance_km },
     // A beam that reaches the place is above the ground, although a coarse ground may be higher.
     beam_height_m: heights_km.length > 0 ? Math.round(1000 * Math.max(0, Math.min(...heights_km))) : null,
-    freezing_level_m,
+    freezing_level_m: Math.round(freezing_level_km * 1000),
   };
 }
 
@@ -184,6 +170,13 @@ interface Sight {
   readonly used: readonly View[];
   readonly components: DetectionQuality['components'];
 }
+
+/** View of no radar. */
+const NOTHING: Sight = {
+  index: -1,
+  used: [],
+  components: { sample_coverage: 0, beam_blockage: 0, dual_pol_availability: 0 },
+};
 
 /**
  * The combination of radars with the largest index; `free` is the unblocked share of a radar's lowest beam. All radars
@@ -196,7 +189,7 @@ function bestSight(views: readonly View[], free: (view: View) => number, freezin
     const used = views.filter((view) => free(view) >= share);
     return sightOf(used, share, freezing_level_km);
   });
-  return sights.reduce((best, sight) => (sight.index > best.index ? sight : best));
+  return sights.reduce((best, sight) => (sight.index > best.index ? sight : best), NOTHING);
 }
 
 function sightOf(used: readonly View[], beam_blockage: number, freezing_level_km: number): Sight {

@@ -15,7 +15,8 @@ export function heightAt(
 ): number {
   const y = (north_lat - lat) / lat_step_deg;
   // Some models count longitudes from 0 to 360. A place up to one cell west of the first centre has column -1.
-  const x = positiveDegrees(lon - west_lon + lon_step_deg) / lon_step_deg - 1;
+  const east_deg = lon - west_lon + lon_step_deg;
+  const x = (east_deg - 360 * Math.floor(east_deg / 360)) / lon_step_deg - 1;
   const [row, col] = [Math.floor(y), Math.floor(x)];
   const upper = rows[row];
   const lower = rows[row + 1];
@@ -24,9 +25,4 @@ export function heightAt(
   const north_m = upper[col] * (1 - right) + upper[col + 1] * right;
   const south_m = lower[col] * (1 - right) + lower[col + 1] * right;
   return north_m * (1 - down) + south_m * down;
-}
-
-/** Difference of longitudes within 0 to 360 degrees. */
-function positiveDegrees(degrees: number): number {
-  return degrees - 360 * Math.floor(degrees / 360);
 }

@@ -25,9 +25,9 @@ function chain(points: readonly number[][]): number[][] {
   return turns;
 }
 
-function turn([ax, ay]: readonly number[], [bx, by]: readonly number[], [cx, cy]: readonly number[]): number {
-  const [x0, y0, x1, y1, x2, y2] = [ax, ay, bx, by, cx, cy] as [number, number, number, number, number, number];
-  return (x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0);
+/** Turn of the way from a over b to c: positive to the left, negative to the right, 0 straight on or back. */
+export function turn([ax, ay]: readonly number[], [bx, by]: readonly number[], [cx, cy]: readonly number[]): number {
+  return (bx - ax) * (cy - ay) - (by - ay) * (cx - ax);
 }
 
 /**
@@ -55,8 +55,8 @@ export function pixelHull({ rows, cols }: PixelSet): Ring {
   }).flat();
   if (corners.length === 0) return [];
   return convexHull(corners).map(([x, y]) => [
-    (per_degree * edge + (x as number)) / per_degree,
-    (per_degree * north + (y as number)) / per_degree,
+    (per_degree * edge + x) / per_degree,
+    (per_degree * north + y) / per_degree,
   ]);
 }
 

@@ -1,5 +1,6 @@
 import { bbox } from '@turf/bbox';
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import { turn } from './hull.ts';
 import { type Bbox, boxesMeet } from './position.ts';
 import { type MultiPolygon, type Ring, signedArea } from './rings.ts';
 
@@ -107,11 +108,6 @@ function edgesOf(outline: Outline): Edge[] {
 
 function placeOf([x, y]: readonly number[]): string {
   return `${x / 100} ${y / 100}`;
-}
-
-/** Sign of the turn from a to b to c: positive to the left. */
-function turn([ax, ay]: readonly number[], [bx, by]: readonly number[], [cx, cy]: readonly number[]): number {
-  return Math.sign((bx - ax) * (cy - ay) - (by - ay) * (cx - ax));
 }
 
 /** Meeting of two edges whose boxes meet: none, at an end of both, or one that no valid polygon has. */

@@ -6,37 +6,19 @@ export const SPC_CATEGORIES = ['TSTM', 'MRGL', 'SLGT', 'ENH', 'MDT', 'HIGH'] as 
 /** Probability contours of hail, percent. */
 export const HAIL_CONTOURS_PCT = [5, 15, 30, 45, 60] as const;
 
-/** One category: its name, its rank from 1, and the instant since which it exists (null: longer than the service looks back). */
-interface Category {
-  readonly label: string;
-  readonly name: string;
-  readonly rank: number;
-  readonly from: string | null;
-}
-
-/** Labels of areas of intensity between two instants. */
-interface IntensityLabels {
-  readonly from: string | null;
-  readonly until: string | null;
-  readonly intensity_labels: readonly string[];
-}
-
-const CATEGORIES: readonly Category[] = tables.categories;
-const HAIL: readonly IntensityLabels[] = tables.hail;
-
 /** Name of a category, such as `Marginal Risk`; null for a label that is none. */
 export function categoryName(label: string): string | null {
-  return CATEGORIES.find((category) => category.label === label)?.name ?? null;
+  return tables.categories.find((category) => category.label === label)?.name ?? null;
 }
 
 /** Rank of a category, 1 for TSTM to 6 for HIGH; null for a label that is none. */
 export function categoryRank(label: string): number | null {
-  return CATEGORIES.find((category) => category.label === label)?.rank ?? null;
+  return tables.categories.find((category) => category.label === label)?.rank ?? null;
 }
 
 /** Labels of the areas of significant hail, or of intensity, at an instant: SIGN until 3 March 2026, CIG1 and CIG2 since. */
 export function hailIntensityLabels(at_ms: number): readonly string[] {
-  const table = HAIL.find(
+  const table = tables.hail.find(
     ({ from, until }) => (from === null || at_ms >= Date.parse(from)) && (until === null || at_ms < Date.parse(until)),
   );
   if (table === undefined) throw new RangeError(`no category table at ${at_ms}`);
