@@ -41,7 +41,7 @@ develop: node_modules/.developed install ## install the packages of development 
 VIEWER := node_modules/.viewer
 $(VIEWER)/viewer.js: node_modules/.installed $(shell find api/viewer schemas -type f 2>/dev/null)
 	@rm -rf $(VIEWER)
-	@esbuild api/viewer/viewer.ts api/viewer/viewer.css --bundle --minify --format=esm --splitting --target=es2022 --loader:.svg=dataurl \
+	@esbuild api/viewer/viewer.tsx api/viewer/viewer.css --bundle --minify --format=esm --splitting --target=es2022 --loader:.svg=dataurl \
 	  --log-level=warning --outdir=$(VIEWER)
 
 .PHONY: install

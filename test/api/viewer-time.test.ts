@@ -3,7 +3,7 @@ import { addressFault } from '../../api/viewer/address.ts';
 import type { DayIndex } from '../../api/viewer/data/day.ts';
 import { lastHours } from '../../api/viewer/data/recent.ts';
 import { agoInWords } from '../../api/viewer/page/words.ts';
-import { axisOf, nearestScan, OUTAGE_MS, pixelOf, playingTimes } from '../../api/viewer/time/span.ts';
+import { axisOf, nearestScan, OUTAGE_MS, playingTimes, shareOf } from '../../api/viewer/time/span.ts';
 import { clockOfZone, hourOfZone, zoneAt } from '../../api/viewer/time/zones.ts';
 
 /** A date with scans at these clocks, each with its largest hail, mm. */
@@ -60,7 +60,7 @@ test('a pause of more than ten minutes is an outage, and positions are in propor
       ['00:20:01', '01:00:00'],
     ],
   );
-  t.is(pixelOf(axis, Date.parse('2026-05-01T00:15:00Z'), 10, 400), 110);
+  t.is(shareOf(axis, Date.parse('2026-05-01T00:15:00Z')), 0.25);
   t.is(nearestScan(axis, Date.parse('2026-05-01T00:15:02Z')), 2);
   t.is(nearestScan(axis, Number.NaN), -1);
   t.is(nearestScan(axisOf([]), 0), -1);

@@ -271,16 +271,17 @@ serviceTest(
     await page.keyboard.press(' ');
     await settled(page);
     t.is(await noteOf(page, 'locations'), 'Your portfolio has no locations.');
+    t.false(await page.locator('#legend .name').first().isVisible(), 'the legend is small at first');
     await page.focus('#legend-fold');
     await page.keyboard.press('Enter');
     await page.focus('#panel-fold');
     await page.keyboard.press('Enter');
     t.false(await page.locator('#view-day').isVisible());
-    t.false(await page.locator('#legend .name').first().isVisible());
+    t.true(await page.locator('#legend .name').first().isVisible());
     await page.reload();
     await ready(page);
     t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
-    t.is(await page.locator('#legend-fold').getAttribute('aria-expanded'), 'false');
+    t.is(await page.locator('#legend-fold').getAttribute('aria-expanded'), 'true');
     t.is(await page.locator('#panel-fold').getAttribute('aria-expanded'), 'false');
     await page.focus('#panel-fold');
     await page.keyboard.press('Enter');
@@ -300,7 +301,7 @@ for (const [held, screen] of [
     async (t, { page }) => {
       await settled(page);
       const controls = '.card button:not(.fold), .card input, .card label, .card a';
-      const cards = '#panel, #open-find, #find .bar, #tools, #layers, #legend, #dock, .maplibregl-ctrl-group';
+      const cards = '#panel, #find .bar, #tools, #layers, #legend, #dock, .maplibregl-ctrl-group';
       const faults = await page.evaluate(
         ([inside, apart]) => {
           const shown = (selector: string) =>

@@ -130,7 +130,7 @@ serviceTest(
     await page.locator('#watch-circle').click();
     await page.waitForTimeout(1500);
     await pressMap(page, [640, 400], [720, 400]);
-    await page.waitForSelector('#watch-form:not([hidden])');
+    await page.waitForSelector('#watch-form');
     t.regex(await said(page, '#watch-words'), /^A circle with a radius of \d+\.\d km\.$/);
     await page.locator('#watch-name').fill('Depot');
     await page.locator('#watch-url').fill(receiver.url);
@@ -145,7 +145,7 @@ serviceTest(
     await page.locator('#watch-form button').click();
     t.true(await page.locator('#close-watch').isDisabled(), 'the secret is still to come');
     answer();
-    await page.waitForSelector('#watch-secret:not([hidden])');
+    await page.waitForSelector('#watch-secret');
     t.regex(await said(page, '#watch-secret-text'), /^whsec_/);
     await page.keyboard.press('Escape');
     t.true(await page.locator('#watch-secret').isVisible(), 'only the button closes it');
@@ -172,11 +172,11 @@ serviceTest(
     await page.locator('#watch-circle').click();
     await page.waitForTimeout(1500);
     await pressMap(page, [640, 400], [720, 400]);
-    await page.waitForSelector('#watch-form:not([hidden])');
+    await page.waitForSelector('#watch-form');
     await page.locator('#watch-name').fill('Depot');
     await page.locator('#watch-url').fill('https://127.0.0.1/hook');
     await page.locator('#watch-form button').click();
-    await page.waitForSelector('#watch-trouble:not([hidden])');
+    await page.waitForSelector('#watch-trouble');
     t.regex(await said(page, '#watch-trouble'), /webhook_url/);
     t.true(await page.locator('#watch-form').isVisible(), 'it can be mended');
   },

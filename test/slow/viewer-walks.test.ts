@@ -70,13 +70,13 @@ serviceTest(
     await page.locator('#watch-polygon').click();
     await page.waitForTimeout(1500);
     await pressMap(page, [600, 350], [700, 350], [700, 450], [600, 350]);
-    await page.waitForSelector('#watch-form:not([hidden])');
+    await page.waitForSelector('#watch-form');
     t.true(await page.locator('#watch-least').isVisible());
     t.is(await said(page, '#watch-least'), `Hail of ${AREA_MIN_MM} mm or more counts.`);
     await page.locator('#watch-name').fill('Solar park');
     await page.locator('#watch-url').fill(receiver.url);
     await page.locator('#watch-form button').click();
-    await page.waitForSelector('#watch-form[hidden]', { state: 'attached' });
+    await page.waitForSelector('#watch-form', { state: 'detached' });
     t.regex(await said(page, '#watch-words'), /^“Solar park” is watched\./);
     t.regex(await said(page, '#watch-secret-text'), /^whsec_/);
     const { areas } = await ask<{ areas: { name: string; kind: string }[] }>({ service, key }, '/areas');

@@ -38,14 +38,9 @@ export function nearestScan({ times_ms }: Pick<Axis, 'times_ms'>, at_ms: number)
   );
 }
 
-/** Pixel of an instant on an axis that is drawn from `left` over `width` pixels. */
-export function pixelOf(
-  { from_ms, to_ms }: Pick<Axis, 'from_ms' | 'to_ms'>,
-  at_ms: number,
-  left: number,
-  width: number,
-) {
-  return to_ms === from_ms ? left + width : left + (width * (at_ms - from_ms)) / (to_ms - from_ms);
+/** Share of an axis at which an instant lies. */
+export function shareOf({ from_ms, to_ms }: Pick<Axis, 'from_ms' | 'to_ms'>, at_ms: number): number {
+  return to_ms === from_ms ? 1 : (at_ms - from_ms) / (to_ms - from_ms);
 }
 
 /** Time of playing from the first scan to each scan at speed 1, ms: true to time, but an outage passes as ten minutes do. */

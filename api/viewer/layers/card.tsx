@@ -1,0 +1,263 @@
+import { effect, signal, untracked } from '@preact/signals';
+import type { Feature } from 'geojson';
+import { LAYER_IDS } from '../address.ts';
+import type { LngLat } from '../data/day.ts';
+import { type Health, ServiceError } from '../data/service.ts';
+import { Button, Card, Fold, folded, Icon, Spot, Toggle } from '../page/parts.tsx';
+import { askForKey, service, theMap } from '../site.ts';
+import { chosenFrame, reactive, state } from '../state.ts';
+import {
+  type Asked,
+  type Facts,
+  layersOver,
+  type MapLayer,
+  putFeatures,
+  type Reading,
+  type ReadLayer,
+  removeSource,
+  type Shown,
+} from './layer.ts';
+import { LAYERS } from './registry.ts';
+
+/** The service's clock and its feeds are asked for again after this time; the call is free. */
+const HEALTH_MS = 60_000;
+/** A click within this distance of a point picks it. */
+const TOUCH_PX = 10;
+/** Middle of the contiguous states, while the map has none. */
+const MIDDLE = { lat: 38, lon: -96 };
+
+/** What was read for a layer. */
+interface Row {
+  reading: { readonly content: Reading; readonly asked: Asked; readonly at_ms: number } | null;
+  /** Why the service refused the last reading. */
+  refusal: string | null;
+  busy: boolean;
+}
+
+const rows = new Map(
+  LAYERS.map(({ id }) => [id, reactive<Row>({ reading: null, refusal: null, busy: false })] as const),
+);
+const rowOf = ({ id }: MapLayer) => rows.get(id) as Row;
+/** Layers that may be read without another click: they were just switched on, or a link may have them. */
+const mayRead = new Set<string>(LAYER_IDS);
+/** Features on the map: the same ones are not put there again with each scan. */
+const put = new Map<string, readonly Feature[]>();
+const health = signal<Health | null>(null);
+let health_at_ms = Number.NEGATIVE_INFINITY;
+let asking: Promise<void> | null = null;
+
+/** Lets the layers of a link be read once, as at the start of the page. */
+export function letLinkRead(): void {
+  for (const id of LAYER_IDS) mayRead.add(id);
+}
+
+const isOn = ({ id }: MapLayer) => state.layers.includes(id);
+const sourceOf = ({ id }: MapLayer) => `layer-${id}`;
+
+/** What the map shows, as far as layers depend on it. */
+function shown(): Shown {
+  const { day, view, place } = state;
+  const frames = day?.frames ?? [];
+  const frame = view === 'scan' ? chosenFrame() : undefined;
+  const times = (frame ? [frame] : frames).map(({ scan_time }) => Date.parse(scan_time));
+  const date = frames.length > 0 ? (day?.date ?? null) : null;
+  return {
+    view,
+    date,
+    first_date: date !== null && day?.before?.scans ? day.before.date : date,
+    is_recent: day?.before !== undefined,
+    span: times.length === 0 ? null : [Math.min(...times), Math.max(...times)],
+    is_newest: frames.length > 0 && frames.at(-1)?.scan_time === health.value?.scan_time,
+    now_ms: health.value === null ? null : service.now_ms(),
+    middle: place ?? MIDDLE,
+    never_collected: health.value?.never_collected ?? new Set(),
+  };
+}
+
+/** Whether a layer is drawn, with which features, and why it is not. */
+function statusOf(layer: MapLayer, now: Shown) {
+  const { reading, busy } = rowOf(layer);
+  const needs_key = layer.kind === 'read' && state.key === null;
+  const absent = layer.unavailable(now) ?? reading?.content.absent ?? null;
+  const reason = needs_key ? 'Needs a key of this service.' : absent;
+  const isShown = isOn(layer) && reason === null;
+  if (layer.kind === 'free') return { reason, needs_key, drawn: isShown, visible: [], isOfThis: true, isFresh: true };
+  const isOfThis = reading !== null && layer.serves(reading.asked, now);
+  const visible = isShown && isOfThis ? layer.visible(reading.content, now) : [];
+  const isFresh = isOfThis && Date.now() - reading.at_ms < layer.fresh_ms;
+  return { reason, needs_key, drawn: isShown && isOfThis && !busy, visible, isOfThis, isFresh };
+}
+
+effect(() => {
+  health_at_ms = state.key === null ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  for (const row of rows.values()) row.refusal = null;
+});
+effect(() => {
+  const { day, view, frame, layers, place, key, shown } = state;
+  const isNeeded = !folded.layers || LAYERS.some((layer) => layer.kind === 'read' && layers.includes(layer.id));
+  if (theMap() && [day, view, frame, place, key, shown].length > 0) untracked(() => void sync(isNeeded));
+});
+
+/** Draws the layers that are on, and reads those that may be read without another click. */
+async function sync(isHealthNeeded = true): Promise<void> {
+  if (isHealthNeeded && state.shown && performance.now() - health_at_ms >= HEALTH_MS) {
+    health_at_ms = performance.now();
+    asking = askHealth();
+  }
+  await asking;
+  const now = shown();
+  for (const layer of LAYERS) {
+    const { drawn, visible, needs_key, reason, isFresh } = statusOf(layer, now);
+    draw(layer, drawn, visible, now);
+    if (layer.kind === 'free' || needs_key || !isOn(layer) || !state.shown || !mayRead.delete(layer.id)) continue;
+    if (!layer.only_on_request && reason === null && !isFresh) void read(layer);
+  }
+}
+
+async function askHealth(): Promise<void> {
+  health.value = await service.health().catch((error: unknown) => {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  });
+}
+
+function draw(layer: MapLayer, drawn: boolean, visible: readonly Feature[], now: Shown): void {
+  const map = theMap()?.map;
+  if (!map) return;
+  if (layer.kind === 'free') {
+    if (drawn) layer.draw(map, now);
+    else layer.remove(map);
+    return;
+  }
+  const [source, last] = [sourceOf(layer), put.get(layer.id) ?? []];
+  const isSame = visible.length === last.length && visible.every((one, i) => one === last[i]);
+  put.set(layer.id, visible);
+  if (!drawn) removeSource(map, source);
+  else if (!isSame || !map.getSource(source)) putFeatures(map, source, visible, layer.marks);
+}
+
+async function read(layer: ReadLayer): Promise<void> {
+  const row = rowOf(layer);
+  if (row.busy) return;
+  const asked = shown();
+  Object.assign(row, { busy: true, refusal: null });
+  try {
+    row.reading = { content: await layer.read(service, asked), asked, at_ms: Date.now() };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    row.refusal = error.code === 'insufficient_scope' ? `This key lacks the scope ${layer.scope}.` : error.message;
+  } finally {
+    row.busy = false;
+    await sync();
+  }
+}
+
+function choose({ id }: MapLayer, on: boolean): void {
+  if (on) mayRead.add(id);
+  const row = rows.get(id);
+  if (row) row.refusal = null;
+  state.layers = LAYER_IDS.filter((one) => (one === id ? on : state.layers.includes(one)));
+}
+
+/** Facts of all items of layers at a place, those drawn last first. */
+export function factsAt(at: LngLat): Facts[] {
+  const map = state.drawn > 0 ? theMap()?.map : null;
+  if (!map) return [];
+  const { x, y } = map.project(at);
+  const near: [[number, number], [number, number]] = [
+    [x - TOUCH_PX, y - TOUCH_PX],
+    [x + TOUCH_PX, y + TOUCH_PX],
+  ];
+  const now = shown();
+  return LAYERS.filter((layer) => statusOf(layer, now).drawn).flatMap((layer) => {
+    const { facts } = layer;
+    if (facts === undefined) return [];
+    const ids = layer.kind === 'read' ? layersOver(map, sourceOf(layer)) : (layer.picks ?? []);
+    const layers = ids.filter((id) => map.getLayer(id));
+    const points = map.queryRenderedFeatures(near, { layers }).filter(({ geometry }) => geometry.type === 'Point');
+    const areas = map.queryRenderedFeatures([x, y], { layers }).filter(({ layer }) => layer.type === 'fill');
+    const items = new Map([...points, ...areas].map(({ properties }) => [JSON.stringify(properties), properties]));
+    return [...items.values()].map((properties) => facts(properties));
+  });
+}
+
+/** The card of layers: switches, what each has, why one cannot be shown. */
+export function Layers() {
+  const now = shown();
+  const count = LAYERS.filter((layer) => statusOf(layer, now).drawn).length;
+  return (
+    <Card id="layers" label="Layers">
+      <Fold card="layers">
+        <Icon name="layers" />
+        <span>Layers</span>
+        <span id="layers-count">{count}</span>
+      </Fold>
+      <div id="layers-body">
+        <ul id="layers-list">
+          {LAYERS.map((layer) => (
+            <LayerRow key={layer.id} layer={layer} now={now} />
+          ))}
+        </ul>
+        <p class="fine">
+          A layer is read once when you switch it on or open a link that has it. For another date or place you are asked
+          first.
+        </p>
+      </div>
+    </Card>
+  );
+}
+
+function LayerRow({ layer, now }: { layer: MapLayer; now: Shown }) {
+  const { reading, refusal, busy } = rowOf(layer);
+  const status = statusOf(layer, now);
+  const { reason, needs_key, drawn, isOfThis, isFresh } = status;
+  const on = isOn(layer);
+  const isOffered = layer.kind === 'read' && (needs_key || (on && reason === null && !busy && !isFresh));
+  const isPrice = layer.kind === 'read' && reason === null && refusal === null && !busy && !on;
+  const note = `layer-${layer.id}-note`;
+  const is = { unavailable: reason !== null, refused: refusal !== null, busy, on: on && reason === null };
+  const classes = Object.entries(is).filter(([, holds]) => holds);
+  return (
+    <li class={['layer', ...classes.map(([name]) => name)].join(' ')}>
+      <Toggle
+        id={`layer-${layer.id}`}
+        label={layer.label}
+        aria-describedby={note}
+        checked={on}
+        disabled={reason !== null && !on}
+        onChange={({ currentTarget }) => choose(layer, currentTarget.checked)}
+      />
+      <p id={note} class={isPrice ? 'fine price' : 'fine'} aria-live="polite">
+        {reason ?? refusal ?? (busy ? 'Reading…' : noteOf(layer, status, reading?.content, now))}
+      </p>
+      {isOffered && needs_key && <Button class="layer-read" onClick={() => askForKey()} children="Enter a key" />}
+      {isOffered && !needs_key && (
+        <Button class="layer-read" price={layer.price} onClick={() => void read(layer)}>
+          {isOfThis ? 'Read again' : 'Read for what is shown'}
+        </Button>
+      )}
+      <ul class="row wrap layer-key" hidden={!drawn}>
+        {layer.key.map(({ color, words }) => (
+          <li key={words}>
+            <Spot color={color} />
+            {words}
+          </li>
+        ))}
+      </ul>
+    </li>
+  );
+}
+
+/** What is drawn of a layer that can be shown, or what it costs. */
+function noteOf(
+  layer: MapLayer,
+  { visible, isOfThis }: ReturnType<typeof statusOf>,
+  content: Reading | undefined,
+  now: Shown,
+) {
+  const map = state.drawn > 0 ? theMap()?.map : null;
+  if (!isOn(layer)) return layer.kind === 'read' ? `Costs ${layer.price}` : '';
+  if (layer.kind === 'free') return map ? layer.inWords(map, now) : '';
+  if (content === undefined) return '';
+  return isOfThis ? layer.inWords(visible, content, now) : 'What was read is of another date or place.';
+}

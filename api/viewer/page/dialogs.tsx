@@ -1,0 +1,227 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Usage } from '../../../schemas/resources/usage.ts';
+import { askForKey, is_public, service, setKey } from '../site.ts';
+import { change, type DialogId, state } from '../state.ts';
+import { enterKey, openDate } from '../time/dates.ts';
+import { hailDays, loadHailDays } from '../time/hail-days.ts';
+import { KEYS } from './keys.ts';
+import { meta } from './page.ts';
+import { stepOf } from './palette.ts';
+import { Button, Facts, Field, focus, Say, Spot, Toggle, useAnswer } from './parts.tsx';
+import { counted, dateInWords, sizeInWords } from './words.ts';
+
+const DIALOGS: Readonly<Record<DialogId, readonly [title: string, Content: () => ComponentChildren]>> = {
+  'key-dialog': ['A key, please', KeyForm],
+  days: ['Hail days', Days],
+  account: ['Credits and keys', Account],
+  share: ['Share this view', Share],
+  help: ['Keys and help', Help],
+};
+const close = () => change({ dialog: null });
+
+/** The dialog that is open, if any. */
+export function Dialog() {
+  const id = state.dialog;
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (id === null) box.current?.close();
+    else if (!box.current?.open) box.current?.showModal();
+  }, [id]);
+  const [title, Content] = id === null ? ['', () => null] : DIALOGS[id];
+  return (
+    <dialog ref={box} id={id ?? undefined} aria-label={title} onClose={close}>
+      <h2>{title}</h2>
+      <Content key={id} />
+    </dialog>
+  );
+}
+
+function Actions({ children }: { children?: ComponentChildren }) {
+  return (
+    <div class="row spread">
+      <Button id={`close-${state.dialog}`} class="link" onClick={close} children="Close" />
+      {children}
+    </div>
+  );
+}
+
+function KeyForm() {
+  const [key, setKey] = useState('');
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    close();
+    enterKey(key.trim());
+  };
+  return (
+    <form id="key-form" onSubmit={submit}>
+      <Say id="key-trouble" class="said alarm" role="alert" words={state.key_trouble} />
+      <p>What there is to see is listed for a live key of this service. It stays in this browser.</p>
+      <Field
+        label="Live key"
+        id="key"
+        type="password"
+        ref={focus}
+        placeholder="hs_live_…"
+        required
+        onInput={({ currentTarget }) => setKey(currentTarget.value)}
+      />
+      <p class="fine price">
+        Each date you open costs 5 credits, once per visit; the last 24 hours are two dates. While the newest date is
+        open and “Live” is on, each further scan is loaded by itself for 5 credits; looking whether there is one is
+        free. The list of hail days costs 15 credits a year, once per visit.
+      </p>
+      <div class="row spread">
+        <Button id="key-later" class="link" onClick={close} children="Not now" />
+        <Button class="primary" type="submit" children="Use this key" />
+      </div>
+    </form>
+  );
+}
+
+function Share() {
+  const [note, setNote] = useState('');
+  const link = useRef<HTMLInputElement>(null);
+  const copy = async () => {
+    // The clipboard is closed to pages that come without TLS: the selected text can be copied by hand.
+    link.current?.select();
+    const copied = navigator.clipboard?.writeText(location.href) ?? Promise.reject(new Error('no clipboard'));
+    setNote(await copied.then(() => 'Copied.').catch(() => 'The link is selected; copy it with your keyboard.'));
+  };
+  const printMap = () => {
+    close();
+    setTimeout(print);
+  };
+  return (
+    <>
+      <Field label="Link to this place, date and scan" id="share-link" ref={link} readOnly value={location.href} />
+      <p id="share-note" class="fine" aria-live="polite">
+        {note}
+      </p>
+      <Actions>
+        <Button class="link" onClick={printMap} children="Print" />
+        <Button id="copy-link" class="primary" onClick={() => void copy()} children="Copy link" />
+      </Actions>
+    </>
+  );
+}
+
+/** Dates with hail, newest first. */
+function Days() {
+  const { days, range, skips_dry } = hailDays;
+  const answer = useAnswer('days-trouble');
+  const load = (is_further: boolean) => answer.ask(() => loadHailDays(is_further).then(() => null));
+  useEffect(() => void load(false), []);
+  const open = (date: string) => {
+    close();
+    void openDate(date);
+  };
+  const dates = range && `${dateInWords(range.start)} to ${dateInWords(range.end)}`;
+  return (
+    <>
+      <p id="days-words" class="fine" aria-live="polite">
+        {dates ? `${counted(days.length, 'day')} with hail of 19 mm or more, ${dates}` : answer.busy && 'Loading …'}
+      </p>
+      {answer.box}
+      <ul id="days-list">
+        {days.map(({ event_date, max_size_mm, cell_count }) => (
+          <li key={event_date}>
+            <Button class="row day" onClick={() => open(event_date)}>
+              <Spot color={stepOf(max_size_mm).color} />
+              <span>{dateInWords(event_date)}</span>
+              <span class="grow">{sizeInWords(max_size_mm)}</span>
+              <span class="fine">{counted(cell_count, 'storm')}</span>
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <Toggle
+        label="‹ and › skip days without hail"
+        checked={skips_dry}
+        onChange={() => Object.assign(hailDays, { skips_dry: !skips_dry })}
+      />
+      <Actions>
+        <Button class="link" disabled={answer.busy} price={!is_public && '15 credits'} onClick={() => void load(true)}>
+          List the year before
+        </Button>
+      </Actions>
+    </>
+  );
+}
+
+const inWords = (value: number | string | null) => (typeof value === 'number' ? value.toLocaleString('en-US') : value);
+
+/** Credits of this month, by operation, and the keys of the account. */
+function Account() {
+  const answer = useAnswer('account-answer');
+  useEffect(
+    () => void answer.ask(async () => <UsageWords {...(await service.call('/usage?operations_limit=100'))} />),
+    [],
+  );
+  return (
+    <>
+      {answer.busy && <p>Loading …</p>}
+      {answer.box}
+      <Actions />
+    </>
+  );
+}
+
+function UsageWords({ period, plan, credits: { used, limit, remaining }, operations, keys }: Usage) {
+  const left = limit === null ? 'no monthly limit' : `${inWords(remaining)} of ${inWords(limit)} left`;
+  const spent = operations.items.map(({ operation, count, credits }) => [operation, count, credits]);
+  const used_keys = keys.items.map(({ id, name, status, requests }) => [id, name, status, requests]);
+  return (
+    <>
+      <p id="balance">{`${period}: ${inWords(used)} credits used, ${left}. Plan: ${plan}.`}</p>
+      <Table id="operations" head={['Operation', 'Calls', 'Credits']} rows={spent} />
+      <Table id="keys" head={['Key', 'Name', 'State', 'Requests']} rows={used_keys} />
+    </>
+  );
+}
+
+function Table({ id, head, rows }: { id: string; head: string[]; rows: readonly (string | number | null)[][] }) {
+  return (
+    <table id={id}>
+      <thead>
+        <tr>
+          {head.map((name) => (
+            <th key={name}>{name}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row[0]}>
+            {row.map((value, i) => (
+              <td key={head[i]}>{inWords(value)}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Help() {
+  const forget = () => {
+    setKey(null);
+    askForKey();
+  };
+  return (
+    <>
+      <Facts rows={KEYS} />
+      <p>
+        Click anywhere for the size there: colours are steps, a storm says its own largest size. Sizes are MESH, an
+        estimate from radar reflectivity aloft; hail drifts 1–5 km as it falls. Hatched areas were not covered by radar:
+        nothing is known there. Elsewhere no colour means less than the smallest step. Times are UTC unless they name
+        another zone; hatched stretches of the timeline had no scans.
+      </p>
+      <p class="fine">Map: {meta('hail-map-sources')}. Drawn by MapLibre.</p>
+      <Actions>
+        <Button class="link" onClick={() => askForKey()} children="Change key" />
+        <Button class="link" onClick={forget} children="Forget key" />
+      </Actions>
+    </>
+  );
+}

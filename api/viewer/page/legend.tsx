@@ -1,0 +1,25 @@
+import { SIZES } from './palette.ts';
+import { Card, Fold } from './parts.tsx';
+import { categoryInWords, inchesOfStep } from './words.ts';
+
+/** The fixed scale of sizes: every step with inches, unfolded with mm and name. */
+export function Legend() {
+  return (
+    <Card id="legend" label="Colours of estimated hail size">
+      <p>Estimated hail size, this much or more</p>
+      <ol id="legend-steps" class="row">
+        {SIZES.map((step) => (
+          <li key={step.mm_min} class={step.category === null ? 'step small' : 'step'}>
+            <span class="swatch" style={{ background: step.color, color: step.ink }}>
+              {inchesOfStep(step)} in
+            </span>
+            <span>{step.mm_min} mm</span>
+            <span class="name">{categoryInWords(step.category) ?? 'scans'}</span>
+          </li>
+        ))}
+      </ol>
+      <p class="hatched">No radar coverage: not known</p>
+      <Fold card="legend" label="Legend of hail sizes" />
+    </Card>
+  );
+}

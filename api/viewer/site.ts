@@ -1,0 +1,51 @@
+import { signal } from '@preact/signals';
+import { setWorkerUrl } from 'maplibre-gl';
+import { readAddress } from './address.ts';
+import { openArchives } from './data/archives.ts';
+import { openService } from './data/service.ts';
+import { openGround } from './map/ground.ts';
+import { type HailMap, openMap } from './map/map.ts';
+import { meta } from './page/page.ts';
+import { change, state } from './state.ts';
+
+const KEY_NAME = 'hail.key';
+
+/** The service lists archives without a key, and without a charge. */
+export const is_public = meta('hail-access') === 'public';
+/** The page is in a frame of another site (/embed): it uses no key and asks for none. */
+const is_embedded = document.documentElement.dataset.embed !== undefined;
+export const archives = openArchives();
+export const service = openService(meta('hail-api'), () => state.key, is_public);
+
+setWorkerUrl(`${meta('hail-assets')}/maplibre-gl-worker.mjs`);
+state.place = readAddress(location.hash).place;
+state.key = is_embedded ? null : localStorage.getItem(KEY_NAME);
+
+const opened = signal<HailMap | null>(null);
+/** The map, from when it is open: who waits for it takes `mapOpened`. */
+export const theMap = (): HailMap | null => opened.value;
+export const mapOpened = openGround(archives).then(async (ground) => {
+  const container = document.getElementById('map') as HTMLElement;
+  const map = await openMap(container, { ground, archives, place: state.place });
+  opened.value = map;
+  return map;
+});
+
+/** Keeps the key in this browser, never in an address; null forgets it. */
+export function setKey(key: string | null): void {
+  if (key === null) localStorage.removeItem(KEY_NAME);
+  else localStorage.setItem(KEY_NAME, key);
+  state.key = key;
+}
+
+/** Asks the reader for a key; `words` say why the last one was refused. */
+export function askForKey(words: string | null = null): void {
+  if (!is_embedded) change({ key_trouble: words, dialog: 'key-dialog' });
+}
+
+/** Prices are hidden where neither the plan nor the account has a limit; where that is not known they are shown. */
+export async function hidePrices(): Promise<void> {
+  if (state.key === null) return;
+  const usage = await service.call('/usage').catch(() => null);
+  state.unlimited = usage !== null && usage.credits.limit === null && usage.credits.spend_cap === null;
+}

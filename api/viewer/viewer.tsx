@@ -1,0 +1,105 @@
+/*
+ * Entry of the map page. `make install` bundles these modules, their packages and the style sheet (viewer.css). They may import each
+ * other, packages that run in browsers, and the palette and sizes in schemas/, which import nothing.
+ *
+ *   state, address   what the page shows: one object of signals, which everybody reads and changes; the address is its text
+ *   site, display    the service, the archives and the map of this page; draws the state on the map
+ *   data/     the API (service) and PMTiles over HTTP ranges, cached in pieces (archives)
+ *   map/      MapLibre: base map, hail, images, coverage; content at a place (pick); shapes that a reader draws (draw)
+ *   layers/   further layers: one declaration each, listed in registry; switches and reasons in one card
+ *   time/     dates and newer scans, list of hail days, player, timeline
+ *   place/    search (find), picked place (spot), pinned place (pin) with what fell, history and verification
+ *   page/     panel, legend, dialogs, places that are watched (watch), keys; words; what cards are made of (parts)
+ */
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { Layers, letLinkRead } from './layers/card.tsx';
+import { Dialog } from './page/dialogs.tsx';
+import { onKey, pick } from './page/keys.ts';
+import { Legend } from './page/legend.tsx';
+import { BASEMAP } from './page/palette.ts';
+import { isSimulated, Panel } from './page/panel.tsx';
+import { Watch } from './page/watch.tsx';
+import { dateInWords } from './page/words.ts';
+import { Find } from './place/find.tsx';
+import { Pin } from './place/pin.tsx';
+import { Picked } from './place/spot.tsx';
+import { hidePrices, mapOpened } from './site.ts';
+import { state, stateAddress } from './state.ts';
+import { openLink, refresh, wake } from './time/dates.ts';
+import { Dock } from './time/dock.tsx';
+
+const TICK_MS = 10_000;
+
+const fail = (words: string) => {
+  state.trouble = { words: `This page met an error: ${words}` };
+};
+addEventListener('error', ({ message }) => fail(message));
+addEventListener('unhandledrejection', ({ reason }) => fail(reason?.message ?? reason));
+
+function Page() {
+  return (
+    <div id="cards" class={state.unlimited ? 'unlimited' : ''}>
+      <img id="printed" alt="" />
+      <Panel />
+      <Find />
+      <Pin />
+      <div id="side">
+        <Layers />
+        <Watch />
+      </div>
+      <div id="foot">
+        <Legend />
+        <Dock />
+      </div>
+      <Picked />
+      <Dialog />
+    </div>
+  );
+}
+
+for (const [name, color] of Object.entries(BASEMAP)) document.documentElement.style.setProperty(`--${name}`, color);
+render(<Page />, document.getElementById('page') as HTMLElement);
+
+// The address keeps what is shown.
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());
+document.addEventListener('keydown', onKey);
+document.addEventListener('visibilitychange', wake);
+setInterval(() => state.ticks++, TICK_MS);
+addEventListener('hashchange', () => {
+  letLinkRead();
+  void openLink(location.hash);
+});
+
+const link = openLink(location.hash);
+effect(() => history.replaceState(null, '', stateAddress()));
+effect(() => {
+  const { day } = state;
+  const when = day?.before ? 'the last 24 hours' : dateInWords(day?.date ?? '');
+  const title = day?.date === null ? 'Hail map: nothing published yet' : `Hail of ${when}`;
+  document.title = day === null ? 'Hail map' : `${title}${isSimulated(day) ? ' (simulated)' : ''}`;
+});
+void hidePrices();
+
+const { map, place } = await mapOpened;
+Object.assign(globalThis, { hailMap: map }); // for the console of the browser, and for tests
+map.on('click', ({ lngLat }) => pick(lngLat));
+map.on('idle', () => state.drawn++);
+map.on('moveend', () => {
+  // Before a date is shown the map stands where the page put it.
+  if (state.shown || state.place !== null) state.place = place();
+});
+map.on('error', ({ error }) => {
+  state.trouble = { words: `Part of the map cannot be drawn: ${error.message}`, label: 'Try again', act: refresh };
+});
+addEventListener('beforeprint', () => {
+  // A picture of this moment: the drawing of the map is gone from its canvas when this task ends.
+  map.redraw();
+  const image = document.getElementById('printed') as HTMLImageElement;
+  image.src = map.getCanvas().toDataURL('image/png');
+  image.alt = document.title;
+});
+addEventListener('afterprint', () => document.getElementById('printed')?.removeAttribute('src'));
+
+await link;
+document.documentElement.dataset.ready = 'true';
