@@ -106,40 +106,33 @@ export async function fitHail(animate = true): Promise<void> {
     ];
   });
   const storms = day?.frames.flatMap(({ storms }) => storms) ?? [];
-  if (day === state.day) (await mapOpened).fit([...storms, ...corners], cardPadding(), animate);
+  if (day === state.day) (await mapOpened).fit([...storms, ...corners], covered(), animate);
 }
 
-const boxOf = (id: string) => document.getElementById(id)?.getBoundingClientRect() ?? new DOMRect();
+const boxOf = (id: string) => document.getElementById(id)?.getBoundingClientRect();
 
-/** Part of the map that the cards cover: on phones the panel covers the top, elsewhere the left side. */
-function cardPadding(): PaddingOptions {
-  const [panel, foot] = [boxOf('panel'), boxOf('foot')];
-  const margin = Math.min(30, Math.max(0, foot.top - panel.bottom) / 6);
-  const bottom = innerHeight - foot.top + margin;
-  return panel.width < innerWidth / 2
-    ? { top: Math.min(70, innerHeight / 8), bottom, left: panel.right + 44, right: 90 }
-    : { top: panel.bottom + margin, bottom, left: 30, right: 30 };
+/** Part of the map that the cards cover: on phones those at the top and from below, elsewhere those on the left side. */
+function covered(): PaddingOptions {
+  const [panel, foot, pin] = [boxOf('panel') ?? new DOMRect(), boxOf('foot') ?? new DOMRect(), boxOf('pin')];
+  const isWide = panel.width < innerWidth / 2;
+  const floor = isWide ? foot.top : Math.min(foot.top, pin?.top ?? innerHeight);
+  const margin = Math.min(30, Math.max(0, floor - panel.bottom) / 6);
+  const bottom = innerHeight - floor + margin;
+  return isWide
+    ? { top: Math.min(70, innerHeight / 8), bottom, left: (pin ?? panel).right + margin, right: 90 }
+    : { top: panel.bottom + margin, bottom, left: margin, right: margin };
 }
 
-/** Pins a place, and moves it to the middle of what the cards leave free where it is under one; `zoom` moves there in any case. */
+/** Pins a place, and moves it to where no card lies over it: in any case with a `zoom`, else where one does. */
 export function pinPlace(pin: LngLat, pin_name: string | null = null, zoom?: number): void {
   change({ pin, pin_name });
   // The card of the pin is on the page after this task.
   setTimeout(() => {
     const map = theMap()?.map;
     if (!map) return;
-    const [card, foot] = [boxOf('pin'), boxOf('foot')];
-    const isBelow = card.width > innerWidth / 2;
-    const free = isBelow
-      ? { left: 0, right: innerWidth, top: boxOf('panel').bottom, bottom: card.top }
-      : { left: card.right, right: innerWidth, top: 0, bottom: foot.top };
     const { x, y } = map.project(pin);
-    const isFree = x > free.left && x < free.right && y > free.top && y < free.bottom;
-    if (zoom === undefined && isFree) return;
-    const offset: [number, number] = [
-      (free.left + free.right - innerWidth) / 2,
-      (free.top + free.bottom - innerHeight) / 2,
-    ];
-    map.easeTo({ center: pin, zoom: zoom ?? map.getZoom(), offset, duration: FLIGHT_MS });
+    if (zoom === undefined && document.elementFromPoint(x, y)?.tagName === 'CANVAS') return;
+    const options = { padding: covered(), maxZoom: zoom ?? map.getZoom(), duration: FLIGHT_MS };
+    map.fitBounds([pin.lng, pin.lat, pin.lng, pin.lat], options);
   });
 }

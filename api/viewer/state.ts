@@ -69,8 +69,8 @@ export interface State {
   drawing: boolean;
   /** The place of which the map says the size. */
   spot: LngLat | null;
-  /** Counts the seconds in tens: who says how old something is reads this first. */
-  ticks: number;
+  /** The service's clock, as far as it is known, epoch milliseconds; every ten seconds. */
+  now_ms: number;
 }
 
 /** An object whose properties are signals: components and effects that read one are run again when it changes. */
@@ -92,7 +92,7 @@ export const state = reactive<State>({
   ...{ turn: 0, day: null, frame: null, newest: null, busy: true, loading: false, shown: false, drawn: 0 },
   ...{ playing: false, speed: 0, live: true, looked: false },
   ...{ notice: null, trouble: null, dialog: null, key: null, key_trouble: null, unlimited: false },
-  ...{ watching: 0, saving: false, drawing: false, spot: null, ticks: 0 },
+  ...{ watching: 0, saving: false, drawing: false, spot: null, now_ms: Date.now() },
 });
 
 /** Sets some of the state at once. */

@@ -24,8 +24,8 @@ import { dateInWords } from './page/words.ts';
 import { Find } from './place/find.tsx';
 import { Pin } from './place/pin.tsx';
 import { Picked } from './place/spot.tsx';
-import { hidePrices, mapOpened } from './site.ts';
-import { state, stateAddress } from './state.ts';
+import { hidePrices, mapOpened, service } from './site.ts';
+import { change, state, stateAddress } from './state.ts';
 import { openLink, refresh, wake } from './time/dates.ts';
 import { Dock } from './time/dock.tsx';
 
@@ -65,7 +65,7 @@ render(<Page />, document.getElementById('page') as HTMLElement);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());
 document.addEventListener('keydown', onKey);
 document.addEventListener('visibilitychange', wake);
-setInterval(() => state.ticks++, TICK_MS);
+setInterval(() => change({ now_ms: service.now_ms() }), TICK_MS);
 addEventListener('hashchange', () => {
   letLinkRead();
   void openLink(location.hash);

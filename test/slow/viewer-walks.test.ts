@@ -33,7 +33,7 @@ serviceTest('an adjuster finds a ZIP, verifies a date, gets a report', DOWNLOADI
   t.is(await said(page, '#ask-history'), 'Show 365 days · 60 credits');
   await page.locator('#history-radius').selectOption('10');
   await page.locator('#ask-history').click();
-  await page.locator('#history-answer svg .dot').first().waitFor();
+  await page.locator('#history-answer .dot').first().waitFor();
   t.regex(await said(page, '#history-answer'), /2 days with hail of 10 mm or more within 10 miles/);
   t.is(await page.locator('#history-answer .dot').count(), 2);
   t.is(await page.locator('#history-answer .day').count(), 2);

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Usage } from '../../../schemas/resources/usage.ts';
 import { askForKey, is_public, service, setKey } from '../site.ts';
 import { change, type DialogId, state } from '../state.ts';
@@ -24,7 +24,7 @@ const close = () => change({ dialog: null });
 export function Dialog() {
   const id = state.dialog;
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (id === null) box.current?.close();
     else if (!box.current?.open) box.current?.showModal();
   }, [id]);
@@ -47,7 +47,7 @@ function Actions({ children }: { children?: ComponentChildren }) {
 }
 
 function KeyForm() {
-  const [key, setKey] = useState('');
+  const [key, write] = useState('');
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     close();
@@ -64,7 +64,7 @@ function KeyForm() {
         ref={focus}
         placeholder="hs_live_…"
         required
-        onInput={({ currentTarget }) => setKey(currentTarget.value)}
+        onInput={({ currentTarget }) => write(currentTarget.value)}
       />
       <p class="fine price">
         Each date you open costs 5 credits, once per visit; the last 24 hours are two dates. While the newest date is

@@ -1,6 +1,5 @@
 import type { DayIndex } from '../data/day.ts';
 import { fitHail, showView } from '../display.ts';
-import { service } from '../site.ts';
 import { chosenFrame, state } from '../state.ts';
 import { chooseView, isNewest, openDate, refresh, reopenNewest, step, stepDay, wake } from '../time/dates.ts';
 import { axisOf, OUTAGE_MS } from '../time/span.ts';
@@ -70,7 +69,7 @@ function Reflectivity() {
   const frame = chosenFrame();
   const isAbsent = view === 'scan' && frame?.reflectivity_url === null;
   const isDrawn = reflectivity && view === 'scan' && frame !== undefined && !isAbsent;
-  const note = isAbsent ? 'none kept for this scan' : isDrawn ? 'dBZ, this much or more' : '';
+  const note = isAbsent ? 'none kept for this scan' : isDrawn && 'dBZ, this much or more';
   const is = { checked: reflectivity, disabled: frame === undefined, onChange: switchReflectivity };
   return (
     <div class="row spread underlay">
@@ -92,10 +91,10 @@ function Reflectivity() {
 
 /** Age of the newest scan, while the newest date is open. */
 function Live() {
-  const { ticks, day, looked, live } = state;
+  const { now_ms, day, looked, live } = state;
   const last = day?.frames.at(-1)?.scan_time;
-  const isShown = ticks >= 0 && isNewest() && looked && last !== undefined;
-  const age_ms = isShown ? Math.max(0, service.now_ms() - Date.parse(last)) : 0;
+  const isShown = isNewest() && looked && last !== undefined;
+  const age_ms = isShown ? Math.max(0, now_ms - Date.parse(last)) : 0;
   const isLate = age_ms > OUTAGE_MS;
   const toggle = () => {
     state.live = !live;

@@ -3,19 +3,22 @@ import { pinPlace } from '../display.ts';
 import { loadJson } from '../page/page.ts';
 import { Icon, opening, Say, Tool } from '../page/parts.tsx';
 import { placeInWords } from '../page/words.ts';
+import { service } from '../site.ts';
 import { change, state } from '../state.ts';
 import { type Found, isZip, openFinder, type Places, type Zips } from './places.ts';
 
-const KINDS = { town: 'town', county: 'county', zip: 'ZIP', coordinates: 'coordinates' };
-const ZOOMS = { town: 10, county: 8.5, zip: 10.5, coordinates: 11 };
+const KINDS = { town: 'town', county: 'county', zip: 'ZIP', coordinates: 'coordinates', address: 'address' };
+const ZOOMS = { town: 10, county: 8.5, zip: 10.5, coordinates: 11, address: 14 };
 const LOCATION_WAIT_MS = 15_000;
 const LOCATION_ERRORS = [
   'This browser may not tell where you are. Allow it for this page, or type a place.',
   'Where you are could not be found out. Type a place instead.',
   'Where you are could not be found out in time. Type a place instead.',
 ];
+/** The service asks a geocoder of the operator for addresses. */
+const HAS_ADDRESSES = document.documentElement.dataset.addresses !== undefined;
 const nothingInWords = (text: string) =>
-  `Nothing is called “${text}”. Try a town, a county, a ZIP code, or coordinates such as ${placeInWords({ lat: 35.2, lng: -97.4 })}.`;
+  `Nothing is called “${text}”. Try a town, a county, a ZIP code, or coordinates such as ${placeInWords({ lat: 35.2, lng: -97.4 })}${HAS_ADDRESSES ? '; enter looks for an address' : ''}.`;
 
 /** Names and codes are files of their own, and read when they are needed; one that failed is read again. */
 const files = new Map<string, Promise<unknown>>();
@@ -26,9 +29,15 @@ function file<Content>(name: string): Promise<Content> {
   return asked as Promise<Content>;
 }
 
-async function find(text: string): Promise<Found[]> {
+/** Places of a text; of one that is finished and names none, the addresses that the geocoder of the operator knows. */
+async function find(text: string, is_finished: boolean): Promise<Found[]> {
   const [places, zips] = await Promise.all([file<Places>('places.json'), isZip(text) ? file<Zips>('zips.json') : []]);
-  return openFinder(places, zips).find(text);
+  const found = openFinder(places, zips).find(text);
+  if (found.length > 0 || !is_finished || !HAS_ADDRESSES) return found;
+  const addresses = await service.call(`/places?q=${encodeURIComponent(text)}`);
+  return addresses.places.map(({ label, lat, lon }: { label: string; lat: number; lon: number }) => {
+    return { kind: 'address', label, lat, lng: lon, source: addresses.attribution };
+  });
 }
 
 /** The search box, a combobox over the places that the service knows, and the tools beside it. */
@@ -44,10 +53,10 @@ export function Find() {
     setNote(words);
   };
   /** What the text in the box may mean; none where it was changed meanwhile. */
-  const search = async (): Promise<readonly Found[]> => {
+  const search = async (is_finished = false): Promise<readonly Found[]> => {
     const text = box.current?.value.trim() ?? '';
     try {
-      const places = text === '' ? [] : await find(text);
+      const places = text === '' ? [] : await find(text, is_finished);
       if (text !== box.current?.value.trim()) return [];
       show(places, text === '' || places.length > 0 || /^\d{1,2}$/.test(text) ? '' : nothingInWords(text));
       return places;
@@ -85,7 +94,11 @@ export function Find() {
   const acts: Readonly<Record<string, () => unknown>> = {
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
-    Enter: async () => choose(active < 0 ? (await search())[0] : found[active]),
+    Enter: async () => {
+      const place = found[active] ?? (await search(true))[0];
+      // Addresses of a text are many: the reader chooses.
+      if (active >= 0 || place?.kind !== 'address') choose(place);
+    },
     Escape: leave,
   };
   const onKey = (event: KeyboardEvent) => {
@@ -132,7 +145,7 @@ export function Find() {
                 {...is}
               >
                 <span>{place.label}</span>
-                <span class="fine">{KINDS[place.kind]}</span>
+                <span class="fine">{place.source ?? KINDS[place.kind]}</span>
               </button>
             );
           })}

@@ -1,5 +1,7 @@
+import type { DetectionQualityBlock } from '../../../schemas/resources/detection-quality.ts';
 import type { HistoryEvent } from '../../../schemas/resources/history-event.ts';
 import type { ReportJob } from '../../../schemas/resources/report-job.ts';
+import type { Verification } from '../../../schemas/resources/verification.ts';
 import type { LngLat } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
 import { addDays, KM_PER_MILE } from '../page/words.ts';
@@ -28,18 +30,7 @@ export type HailDay = Pick<HistoryEvent, 'storm_date' | 'distance_km' | 'first_d
   readonly hail: Pick<HistoryEvent['hail'], 'estimated_size_mm'>;
 };
 
-/** When radar saw a place. */
-export interface RadarGaps {
-  readonly dates_without_data: readonly string[];
-  readonly dates_seen_in_part: readonly { readonly date: string; readonly until: string | null }[];
-  readonly coverage: readonly { readonly date: string; readonly share: number | null }[];
-}
-
-export interface RadarQuality {
-  readonly hdqi: number;
-  readonly detection_word: string;
-  readonly nearest_radar: { readonly id: string; readonly distance_km: number } | null;
-}
+export type RadarGaps = Verification['radar_gaps'];
 
 /** What fell at a place on a date: the largest detection within each of `RADII_MI`; null where there is none. */
 export interface Fell {
@@ -47,7 +38,7 @@ export interface Fell {
   readonly within: readonly (HailDay | null)[];
   readonly gaps: RadarGaps;
   readonly covered: boolean;
-  readonly quality: RadarQuality;
+  readonly quality: DetectionQualityBlock;
 }
 
 export interface PlaceHistory {
@@ -55,32 +46,8 @@ export interface PlaceHistory {
   readonly gaps: RadarGaps;
 }
 
-/** A verdict of POST /v1/verify for one storm date. */
-export interface VerifiedDay {
-  readonly event_date: string;
-  readonly verdict: 'hit' | 'marginal' | 'miss';
-  readonly max_size_mm: number | null;
-  readonly ml_confidence: number | null;
-  readonly first_detected: string | null;
-  readonly last_detected: string | null;
-  readonly ground_truth: {
-    readonly corroborated: boolean;
-    readonly nearest_reports: readonly { readonly max_size_mm: number; readonly distance_m: number }[];
-  };
-  readonly note: string | null;
-}
-
-export interface Verified {
-  readonly date_range: { readonly start: string; readonly end: string };
-  readonly events: readonly VerifiedDay[];
-  readonly detection_quality: RadarQuality;
-  readonly radar_gaps: RadarGaps;
-}
-
-/** A report that is being made, is done, or has failed. */
+export type Verified = Pick<Verification, 'date_range' | 'events' | 'detection_quality' | 'radar_gaps'>;
 export type Report = Pick<ReportJob, 'report_id' | 'status' | 'message' | 'pdf_url'>;
-
-export type PinCalls = ReturnType<typeof openPinCalls>;
 
 /** Calls about a pinned place. Equal questions of a visit are asked, and charged, once. */
 export function openPinCalls({ call }: Pick<Service, 'call'>) {

@@ -1,23 +1,15 @@
 import { distanceKm } from '../../../schemas/geo/distance.ts';
+import type { DetectionQualityBlock } from '../../../schemas/resources/detection-quality.ts';
+import type { Verdict, VerificationEvent } from '../../../schemas/resources/verification.ts';
 import type { Frame, LngLat } from '../data/day.ts';
 import { stepOf } from '../page/palette.ts';
 import { clockInWords, counted, dateInWords, KM_PER_MILE, sizeInWords, timeInWords } from '../page/words.ts';
-import {
-  type Fell,
-  type HailDay,
-  RADII_MI,
-  type RadarGaps,
-  type RadarQuality,
-  type Verified,
-  type VerifiedDay,
-} from './pin-calls.ts';
+import { type Fell, type HailDay, RADII_MI, type RadarGaps, type Verified } from './pin-calls.ts';
 
 /** Radar saw a date where its scans cover this share of the minutes. */
 const SEEN_MIN_SHARE = 0.9;
 /** Storms farther away say nothing about a place. */
 const STORM_MAX_KM = 50;
-/** Share of the time that is not nothing. */
-const LITTLE = 'less than 1 %';
 /** Smallest hail that is a detection, mm. */
 const DETECTION_MM = 10;
 
@@ -36,26 +28,22 @@ export function milesInWords(km: number): string {
 
 /** What fell at a place on a date. "No hail" only where radar looked and detected none. */
 export function fellInWords({ date, within, gaps, covered, quality }: Fell): AnswerWords {
-  const [nearest] = within;
+  const near = within[0]?.hail.estimated_size_mm;
   const farthest = within[within.length - 1];
-  const seen = lookInWords(date, gaps, covered);
+  const look = lookInWords(date, gaps, covered);
   const rows = within.map((day, i): [string, string] => [
     `Within ${counted(RADII_MI[i], 'mile')}`,
     day === null ? `none of ${DETECTION_MM} mm or more detected` : hailInWords(day),
   ]);
-  const near = nearest === null ? null : nearest.hail.estimated_size_mm;
+  const isKnown = look.isKnown || farthest !== null;
+  const none = `No hail ${look.isWhole ? '' : 'detected '}${farthest === null ? 'here' : 'within 1 mile'}`;
+  const empty = isKnown ? none : 'Not known';
   return {
-    headline: near === null ? emptyHeadline(farthest, seen.isWhole, seen.isKnown) : sizeInWords(near),
-    color: near === null ? null : stepOf(near).color,
-    rows: [...(seen.isKnown || farthest !== null ? rows : []), ['Radar quality', qualityInWords(quality)]],
-    lines: [seen.line],
+    headline: near === undefined ? empty : sizeInWords(near),
+    color: near === undefined ? null : stepOf(near).color,
+    rows: [...(isKnown ? rows : []), ['Radar quality', qualityInWords(quality)]],
+    lines: [look.line],
   };
-}
-
-function emptyHeadline(farthest: HailDay | null, isWhole: boolean, isKnown: boolean): string {
-  if (!isKnown && farthest === null) return 'Not known';
-  const where = farthest === null ? 'here' : 'within 1 mile';
-  return isWhole ? `No hail ${where}` : `No hail detected ${where}`;
 }
 
 function hailInWords({ hail, distance_km, first_detected, last_detected }: HailDay): string {
@@ -65,7 +53,7 @@ function hailInWords({ hail, distance_km, first_detected, last_detected }: HailD
 }
 
 /** `good (0.78), KTLX 14.0 mi away`. */
-export function qualityInWords({ detection_word, hdqi, nearest_radar }: RadarQuality): string {
+export function qualityInWords({ detection_word, hdqi, nearest_radar }: DetectionQualityBlock): string {
   const radar = nearest_radar === null ? '' : `, ${nearest_radar.id} ${milesInWords(nearest_radar.distance_km)} away`;
   return `${detection_word} (${hdqi.toFixed(2)})${radar}`;
 }
@@ -75,24 +63,17 @@ function lookInWords(date: string, gaps: RadarGaps, covered: boolean) {
   const share = gaps.coverage.find((day) => day.date === date)?.share ?? null;
   const until = gaps.dates_seen_in_part.find((day) => day.date === date)?.until ?? null;
   const so_far = until === null ? '' : ` up to ${clockInWords(until)}; the day still runs`;
-  if (!covered)
-    return { isKnown: false, isWhole: false, line: 'No radar covers this place: hail or none is not known.' };
+  const partly = (line: string, isKnown = false) => ({ isKnown, isWhole: false, line });
+  if (!covered) return partly('No radar covers this place: hail or none is not known.');
   if (gaps.dates_without_data.includes(date))
-    return {
-      isKnown: false,
-      isWhole: false,
-      line: `No radar data are published for ${dateInWords(date)}: hail or none is not known.`,
-    };
-  if (share === null) return { isKnown: true, isWhole: false, line: 'When radar looked on this date is not known.' };
-  const isWhole = share >= SEEN_MIN_SHARE;
-  const percent = share > 0 && share < 0.01 ? LITTLE : `${Math.floor(100 * share)} %`;
-  return {
-    isKnown: share > 0,
-    isWhole,
-    line: isWhole
-      ? `Radar looked ${percent} of the time${so_far}.`
-      : `Radar looked ${percent === LITTLE ? '' : 'only '}${percent} of the time${so_far}: hail at other times is not known.`,
-  };
+    return partly(`No radar data are published for ${dateInWords(date)}: hail or none is not known.`);
+  if (share === null) return partly('When radar looked on this date is not known.', true);
+  const isLittle = share > 0 && share < 0.01;
+  const percent = isLittle ? 'less than 1 %' : `${Math.floor(100 * share)} %`;
+  if (share >= SEEN_MIN_SHARE)
+    return { isKnown: true, isWhole: true, line: `Radar looked ${percent} of the time${so_far}.` };
+  const only = isLittle ? '' : 'only ';
+  return partly(`Radar looked ${only}${percent} of the time${so_far}: hail at other times is not known.`, share > 0);
 }
 
 /** The storm of the day's scans that came nearest to a place; null where none came near. */
@@ -100,30 +81,29 @@ export function nearestStorm(frames: readonly Frame[], at: LngLat): string | nul
   const storms = frames.flatMap(({ scan_time, storms }) =>
     storms.map(({ lat, lon, mm }) => ({ scan_time, mm, km: distanceKm({ lat: at.lat, lon: at.lng }, { lat, lon }) })),
   );
-  const nearest = storms.reduce<(typeof storms)[number] | null>((a, b) => (a === null || b.km < a.km ? b : a), null);
-  if (nearest === null || nearest.km > STORM_MAX_KM) return null;
+  const [nearest] = storms.sort((a, b) => a.km - b.km);
+  if (!nearest || nearest.km > STORM_MAX_KM) return null;
   return `Nearest storm: ${milesInWords(nearest.km)} away at ${clockInWords(nearest.scan_time)}, ${sizeInWords(nearest.mm)}`;
 }
 
-const VERDICTS: Readonly<Record<VerifiedDay['verdict'], string>> = {
-  hit: 'Hit: hail fell at or near this place',
-  marginal: 'Marginal: hail near this place, the evidence is weak',
-  miss: 'Miss: only an echo too weak for hail',
-};
+/** Verdicts, the strongest first. */
+const VERDICTS: readonly (readonly [Verdict, string])[] = [
+  ['hit', 'Hit: hail fell at or near this place'],
+  ['marginal', 'Marginal: hail near this place, the evidence is weak'],
+  ['miss', 'Miss: only an echo too weak for hail'],
+];
 
 /** A verification in words: the strongest verdict, then each storm date. */
 export function verifiedInWords({ date_range, events, detection_quality, radar_gaps }: Verified): AnswerWords {
-  const strongest = (['hit', 'marginal', 'miss'] as const).find((verdict) =>
-    events.some((event) => event.verdict === verdict),
-  );
+  const strongest = VERDICTS.find(([verdict]) => events.some((event) => event.verdict === verdict));
   const dates = [date_range.start, date_range.end];
   const looks = dates.map((date) => ({ date, ...lookInWords(date, radar_gaps, true) }));
   const isWhole = looks.every((look) => look.isWhole);
   const worst = events.reduce((largest, { max_size_mm }) => Math.max(largest, max_size_mm ?? 0), 0);
   const none = isWhole ? 'No sign of hail within 5 miles' : 'No sign of hail within 5 miles, as far as radar looked';
   return {
-    headline: strongest === undefined ? none : VERDICTS[strongest],
-    color: strongest === 'hit' || strongest === 'marginal' ? stepOf(worst).color : null,
+    headline: strongest?.[1] ?? none,
+    color: strongest && strongest[0] !== 'miss' ? stepOf(worst).color : null,
     rows: [
       ...events.map((event): [string, string] => [dateInWords(event.event_date), verdictInWords(event)]),
       ['Radar quality', qualityInWords(detection_quality)],
@@ -135,7 +115,7 @@ export function verifiedInWords({ date_range, events, detection_quality, radar_g
   };
 }
 
-function verdictInWords(event: VerifiedDay): string {
+function verdictInWords(event: VerificationEvent): string {
   const { verdict, max_size_mm, ml_confidence, first_detected, last_detected, ground_truth } = event;
   const [report] = ground_truth.nearest_reports;
   return [

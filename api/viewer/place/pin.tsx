@@ -3,12 +3,12 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { LngLat } from '../data/day.ts';
 import { findingInWords } from '../map/pick.ts';
+import { YearChart } from '../page/chart.tsx';
 import { Button, Card, Choice, Facts, Field, Spot, Tool, useAnswer } from '../page/parts.tsx';
 import { counted, dateInWords, placeInWords, sizeInWords } from '../page/words.ts';
 import { service, theMap } from '../site.ts';
 import { change, chosenDate, state } from '../state.ts';
 import { openDate } from '../time/dates.ts';
-import { HistoryChart } from './history-chart.tsx';
 import {
   CREDITS,
   fellPrice,
@@ -98,14 +98,18 @@ function PinCard({ pin }: { pin: LngLat }) {
 function Fell({ pin, date, verify }: { pin: LngLat; date: string | null; verify: () => void }) {
   const { ask, busy, box } = useAnswer('fell-answer');
   if (date === null) return <h3 id="pin-day">No date is open</h3>;
-  const price = fellPrice(date, service.now_ms());
-  const askFell = () => ask(async () => <Answer {...fellInWords(await calls.fell(pin, date, service.now_ms()))} />);
+  const price = fellPrice(date, state.now_ms);
+  const askFell = () => {
+    const now_ms = service.now_ms();
+    if (fellPrice(date, now_ms) === null) verify();
+    else void ask(async () => <Answer {...fellInWords(await calls.fell(pin, date, now_ms))} />);
+  };
   const range = price && `${price.least} to ${price.most} credits`;
   return (
     <>
       <h3 id="pin-day">{dateInWords(date)}</h3>
       <Free pin={pin} />
-      <Button id="ask-fell" class="primary" disabled={busy} price={range} onClick={price ? askFell : verify}>
+      <Button id="ask-fell" class="primary" disabled={busy} price={range} onClick={askFell}>
         {price ? 'What fell here' : 'Verify this date'}
       </Button>
       {!price && <p class="fine">For a date this long ago a verification costs less and answers more.</p>}
@@ -163,7 +167,7 @@ function HailDays({ events, gaps, radius_mi }: PlaceHistory & { radius_mi: numbe
   return (
     <>
       <p>{`${counted(events.length, 'day')} with hail of 10 mm or more within ${counted(radius_mi, 'mile')}; radar data of ${looked} in the last ${HISTORY_DAYS}.`}</p>
-      <HistoryChart events={events} last={last} days={HISTORY_DAYS} />
+      <YearChart sizes={events.map(({ storm_date, hail }) => [storm_date, hail.estimated_size_mm])} last={last} />
       {events.map(({ storm_date, hail, distance_km }) => (
         <Button key={storm_date} class="day" onClick={() => void openDate(storm_date)}>
           {`${dateInWords(storm_date)} · ${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away`}

@@ -21,10 +21,12 @@ export type Zips = readonly ZipRow[];
 
 /** A place that was found. */
 export interface Found {
-  readonly kind: 'town' | 'county' | 'zip' | 'coordinates';
+  readonly kind: 'town' | 'county' | 'zip' | 'coordinates' | 'address';
   readonly label: string;
   readonly lat: number;
   readonly lng: number;
+  /** Who is to be named as the source of an address. */
+  readonly source?: string | null;
 }
 
 export interface Finder {

@@ -1,5 +1,5 @@
 import { addressFault, readAddress } from '../address.ts';
-import type { DayIndex, View } from '../data/day.ts';
+import type { View } from '../data/day.ts';
 import { ServiceError } from '../data/service.ts';
 import { showDay, showView, updateDay } from '../display.ts';
 import { SWATH_MIN_MM } from '../page/palette.ts';
@@ -30,11 +30,23 @@ export function openRecent(): Promise<void> {
   return open(null);
 }
 
-/** Requests what the state names, and shows it. */
-function open(scan_id: string | null = state.wanted): Promise<void> {
+/** Requests what the state names, and shows it, with this scan. */
+async function open(wanted: string | null = state.wanted): Promise<void> {
   const { span, date } = state;
-  if (span === 'recent') return show(noteNewest(service.recent()), scan_id);
-  return show(date === null ? noteNewest(service.newest()) : service.day(date), scan_id);
+  const turn = state.turn + 1;
+  change({ turn, wanted, playing: false, trouble: null, notice: null, busy: true });
+  const ofDate = () => (date === null ? service.newest() : service.day(date));
+  try {
+    const day = await (span === 'recent' ? service.recent() : ofDate());
+    if (turn !== state.turn) return;
+    if (span === 'recent' || date === null) state.newest = day.date;
+    await showDay(day, wanted);
+    void look();
+  } catch (error) {
+    if (turn === state.turn) showError(error);
+  } finally {
+    if (turn === state.turn) state.busy = false;
+  }
 }
 
 /** Shows the last 24 hours, a whole day or its scans. */
@@ -62,39 +74,12 @@ export async function openLink(hash: string): Promise<void> {
     state.notice = `${fault} ${date === null ? 'The newest data are shown.' : 'The newest hail of the date is shown.'}`;
   if (date === null || state.date !== date || state.day?.frames.length !== 0) return;
   const { turn } = state;
-  const nearest = await nearestWithData(date).catch(unlessRefused);
+  const nearest = await nearestWithData(date).catch(() => null);
   if (turn !== state.turn) return;
   await (nearest === null ? openNewest() : openDate(nearest));
   const shown = state.day?.date;
   if (shown)
     state.notice = `Nothing is published for ${dateInWords(date)}. ${dateInWords(shown)} is shown, ${nearest === null ? 'the newest date' : 'the nearest date with scans'}.`;
-}
-
-/** Null where the service refuses a call that the page can do without. */
-function unlessRefused(error: unknown): null {
-  if (error instanceof ServiceError) return null;
-  throw error;
-}
-
-async function noteNewest(asked: Promise<DayIndex>): Promise<DayIndex> {
-  const day = await asked;
-  state.newest = day.date;
-  return day;
-}
-
-async function show(asked: Promise<DayIndex>, wanted: string | null): Promise<void> {
-  const turn = state.turn + 1;
-  change({ turn, wanted, playing: false, trouble: null, notice: null, busy: true });
-  try {
-    const day = await asked;
-    if (turn !== state.turn) return;
-    await showDay(day, wanted);
-    void look();
-  } catch (error) {
-    if (turn === state.turn) showError(error);
-  } finally {
-    if (turn === state.turn) state.busy = false;
-  }
 }
 
 function showError(error: unknown): void {
@@ -194,7 +179,7 @@ async function look(): Promise<void> {
   clearTimeout(timer);
   try {
     const { scan_time } = await service.look();
-    state.looked = true;
+    change({ looked: true, now_ms: service.now_ms() });
     pause_ms = LOOK_EVERY_MS;
     const last = state.day?.frames.at(-1)?.scan_time ?? null;
     if (last !== null && scan_time !== null && scan_time <= last) state.newest = state.day?.date ?? null;

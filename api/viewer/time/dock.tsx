@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import type { Frame } from '../data/day.ts';
+import { Bar, percent } from '../page/chart.tsx';
 import { meta } from '../page/page.ts';
-import { stepOf } from '../page/palette.ts';
 import { outageWords } from '../page/panel.tsx';
 import { Button, Card, Tool } from '../page/parts.tsx';
 import { clockInWords, dateInWords, sizeInWords, sourceInWords, timeInWords } from '../page/words.ts';
@@ -10,8 +10,6 @@ import { goToScan, quicken, SPEEDS, stepScan, togglePlaying } from './player.ts'
 import { axisOf, nearestScan, shareOf } from './span.ts';
 import { clockOfZone, hourOfZone, ownZone, zoneAt } from './zones.ts';
 
-/** A bar of this size fills the height. */
-const FULL_MM = 75;
 const MINUTE_MS = 60_000;
 const LABEL_STEPS_MIN = [10, 15, 30, 60, 120, 180, 240, 360, 720];
 /** Width of a label and of what stands beside the timeline. */
@@ -24,7 +22,7 @@ export function Dock() {
   const { day, busy, playing, speed } = state;
   const isAlone = (day?.frames.length ?? 0) < 2;
   const until = day?.frames.length === 0 ? 'Newest data' : 'Data until';
-  const as_of = day?.data_as_of ? `${until} ${timeInWords(day.data_as_of)}` : 'no data yet';
+  const nothing = busy ? 'loading …' : 'no data';
   return (
     <Card id="dock" label="Time">
       <div id="player" class="row">
@@ -43,7 +41,7 @@ export function Dock() {
       </div>
       <p id="caution" class="row wrap fine">
         <strong>Radar estimate, not a ground measurement</strong>
-        <span id="data-time">{day ? as_of : busy ? 'loading …' : 'nothing shown'}</span>
+        <span id="data-time">{day?.data_as_of ? `${until} ${timeInWords(day.data_as_of)}` : nothing}</span>
         <span id="source">{sourceInWords(day?.source ?? null)}</span>
         <span id="outages">{day && outageWords(day)}</span>
         <span>Map: {meta('hail-map-sources')}</span>
@@ -55,21 +53,21 @@ export function Dock() {
 /** Time of the scan that is shown, in UTC, at the middle of the map and on the reader's own clock. */
 function Clock() {
   const { day, view, span, place, loading } = state;
-  const shown = view === 'scan' ? chosenFrame() : day?.frames.at(-1);
+  const isScan = view === 'scan';
+  const time = (isScan ? chosenFrame() : day?.frames.at(-1))?.scan_time;
   const zone = place && zoneAt(place);
-  const clock = (name: string | null) => (shown && name !== null ? clockOfZone(shown.scan_time, name) : '');
-  const [there, here] = [clock(zone), clock(ownZone())];
-  const own = here === there ? '' : here && `your clock ${here}`;
-  const utc = shown ? clockInWords(shown.scan_time) : '–';
-  const scan = [utc, there || dateInWords(chosenDate() ?? ''), own];
+  const there = time && zone ? clockOfZone(time, zone) : '';
+  const here = time ? clockOfZone(time, ownZone()) : '';
+  const own = here && here !== there && `your clock ${here}`;
+  const utc = time ? clockInWords(time) : '–';
   const title = span === 'recent' ? '24 hours' : dateInWords(day?.date ?? '');
   const whole = [title, `until ${utc}`, there ? `until ${there}` : own];
-  const [first, second, third] = !shown ? ['–'] : view === 'scan' ? scan : whole;
+  const lines = isScan || !time ? [utc, there || (time && dateInWords(chosenDate() ?? '')), own] : whole;
   return (
     <div id="clock" class={loading ? 'loading' : ''}>
-      <strong id="clock-utc">{first}</strong>
-      <span id="clock-local">{second}</span>
-      <span id="clock-own">{third}</span>
+      <strong id="clock-utc">{lines[0]}</strong>
+      <span id="clock-local">{lines[1]}</span>
+      <span id="clock-own">{lines[2]}</span>
     </div>
   );
 }
@@ -98,9 +96,9 @@ function Timeline() {
   };
   return (
     <div id="timeline" class="grow">
-      <div id="bars" class={shown ? 'at-scan' : ''} aria-hidden="true">
+      <div class={`bars ${shown ? 'at-scan' : ''}`} aria-hidden="true">
         {bars}
-        {shown && <Bar frame={shown} left={here} width={0.01} class="now" />}
+        {shown && <Bar mm={shown.max_size_mm} left={here} class="now" />}
         {shown && <b class="hand" style={{ left: percent(here) }} />}
       </div>
       <input
@@ -124,22 +122,6 @@ function frameInWords({ scan_time, max_size_mm }: Frame): string {
   return `${clockInWords(scan_time)}, ${max_size_mm === null ? 'no hail' : `largest ${sizeInWords(max_size_mm)}`}`;
 }
 
-const percent = (share: number) => `${(100 * share).toFixed(3)}%`;
-
-interface BarProps {
-  readonly frame: Frame;
-  readonly left: number;
-  readonly width: number;
-  readonly class?: string;
-}
-
-function Bar({ frame: { max_size_mm }, left, width, class: name }: BarProps) {
-  if (max_size_mm === null) return null;
-  const height = percent(Math.min(1, max_size_mm / FULL_MM));
-  const style = { left: percent(left), width: percent(width), height, background: stepOf(max_size_mm).color };
-  return <i class={name} style={style} />;
-}
-
 /** Bars of all scans, outages as hatched stretches, and hours: UTC, and below it the clock of a zone. */
 function Bars({ frames, zone }: { frames: readonly Frame[]; zone: string | null }) {
   const axis = axisOf(frames);
@@ -159,8 +141,8 @@ function Bars({ frames, zone }: { frames: readonly Frame[]; zone: string | null 
           style={{ left: percent(shareOf(axis, from_ms)), right: percent(1 - shareOf(axis, to_ms)) }}
         />
       ))}
-      {frames.map((frame, i) => (
-        <Bar key={frame.scan_id} frame={frame} left={shares[i]} width={room(i)} />
+      {frames.map(({ scan_id, max_size_mm }, i) => (
+        <Bar key={scan_id} mm={max_size_mm} left={shares[i]} width={room(i)} />
       ))}
       {frames.length > 0 &&
         hours.map((at_ms) => (

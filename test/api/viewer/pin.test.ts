@@ -14,11 +14,13 @@ import {
   type Verified,
 } from '../../../api/viewer/place/pin-calls.ts';
 import { fellInWords, nearestStorm, verifiedInWords } from '../../../api/viewer/place/pin-words.ts';
+import { DETECTION_QUALITY_EXAMPLE } from '../../../schemas/resources/detection-quality.ts';
 
 const AT = { lat: 35.2, lng: -97.4 };
 const DATE = '2026-05-01';
 const NOW_MS = Date.parse('2026-05-02T00:12:00Z');
-const QUALITY = { hdqi: 0.73, detection_word: 'good', nearest_radar: { id: 'KTLX', distance_km: 22.5 } };
+const NEAREST = { id: 'KTLX', distance_km: 22.5 };
+const QUALITY = { ...DETECTION_QUALITY_EXAMPLE, hdqi: 0.73, nearest_radar: NEAREST };
 
 const hail = (distance_km: number, mm = 48): HailDay => ({
   storm_date: DATE,
@@ -29,7 +31,8 @@ const hail = (distance_km: number, mm = 48): HailDay => ({
 });
 const gaps = (share: number | null, until: string | null = null): RadarGaps => ({
   dates_without_data: [],
-  dates_seen_in_part: until === null ? [] : [{ date: DATE, until }],
+  dates_with_unknown_scans: [],
+  dates_seen_in_part: until === null ? [] : [{ date: DATE, until, share: 1, gap_count: 0, gaps: [] }],
   coverage: [{ date: DATE, share }],
 });
 
@@ -164,7 +167,7 @@ for (const [title, given, headline, line] of [
   ['no radar is near', { covered: false }, 'Not known', /No radar covers this place/],
   [
     'no data are published',
-    { gaps: { ...gaps(null), dates_without_data: [DATE] } },
+    { gaps: { ...gaps(null), dates_without_data: [DATE] as string[] } },
     'Not known',
     /No radar data are published for 1 May 2026/,
   ],
@@ -203,8 +206,7 @@ const verified = (events: Verified['events'], share: number): Verified => ({
   events,
   detection_quality: QUALITY,
   radar_gaps: {
-    dates_without_data: [],
-    dates_seen_in_part: [],
+    ...gaps(null),
     coverage: [
       { date: DATE, share },
       { date: '2026-05-02', share: 1 },
@@ -215,13 +217,18 @@ const verified = (events: Verified['events'], share: number): Verified => ({
 test('a verification is said by its strongest verdict, with size, time, confidence and report', (t) => {
   const event = {
     event_date: DATE,
+    band: '0-1mi' as const,
+    n_detections: 4,
     max_size_mm: 48.5,
     ml_confidence: 0.964,
     first_detected: `${DATE}T20:02:14Z`,
     last_detected: `${DATE}T20:31:39Z`,
     note: null,
   };
-  const reports = { corroborated: true, nearest_reports: [{ max_size_mm: 44.5, distance_m: 2104 }] };
+  const reports = {
+    corroborated: true,
+    nearest_reports: [{ source: 'lsr' as const, max_size_mm: 44.5, distance_m: 2104 }],
+  };
   const none = { corroborated: false, nearest_reports: [] };
   const { headline, rows } = verifiedInWords(
     verified(
@@ -241,8 +248,19 @@ test('a verification is said by its strongest verdict, with size, time, confiden
 });
 
 test('a report on a day that no radar saw is said without a confidence', (t) => {
-  const nothing = { max_size_mm: null, ml_confidence: null, first_detected: null, last_detected: null, note: null };
-  const ground_truth = { corroborated: false, nearest_reports: [{ max_size_mm: 25.4, distance_m: 708 }] };
+  const nothing = {
+    band: '0-1mi' as const,
+    n_detections: 0,
+    max_size_mm: null,
+    ml_confidence: null,
+    first_detected: null,
+    last_detected: null,
+    note: null,
+  };
+  const ground_truth = {
+    corroborated: false,
+    nearest_reports: [{ source: 'lsr' as const, max_size_mm: 25.4, distance_m: 708 }],
+  };
   const { rows } = verifiedInWords(verified([{ ...nothing, event_date: DATE, verdict: 'marginal', ground_truth }], 1));
   t.is(rows[0]?.[1], 'marginal · no radar data · nearest ground report 1.0 in (25 mm), 0.4 mi away');
 });
