@@ -22,7 +22,7 @@ const ANY_HAIL_MM = SIZE_BANDS[0].threshold_mm;
 /** Distance within which hail counts for an area that is a point: a mile. */
 export const POINT_AREA_RADIUS_KM = 1.609344;
 /** Feature of a plan without which no event of new hail is sent. */
-const REAL_TIME = 'real_time_delivery';
+export const REAL_TIME = 'real_time_delivery';
 
 /** A circle or polygon that is watched for hail: an active subscription, its any-hail watch, or an area. */
 export interface WatchedPlace {

@@ -6,11 +6,7 @@ import { readClock } from '../records/deletions.ts';
 import type { Database } from '../records/schema.ts';
 
 /** An answer as it is stored for an idempotency key. */
-export interface StoredAnswer {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string;
-}
+export type StoredAnswer = Readonly<Pick<Database['idempotency'], 'status' | 'type' | 'body'>>;
 
 /** A call under an idempotency key. */
 export interface KeyedCall {

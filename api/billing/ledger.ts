@@ -5,11 +5,7 @@ import { BusinessGone } from '../records/errors.ts';
 import type { Database } from '../records/schema.ts';
 
 /** Price of a call: `credits` = cost per call x `count`; every price has an operation name of its own. */
-export interface Price {
-  readonly operation: string;
-  readonly credits: number;
-  readonly count: number;
-}
+export type Price = Readonly<{ operation: string; credits: number; count: number }>;
 
 /** A charge was refused by a cap: that of the business, or that of the key. */
 export type OverCap = 'over_cap' | 'over_key_cap';

@@ -5,7 +5,7 @@ import { ERROR_ADVICE, ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import { EARLIER_DESCRIPTION } from '../legacy/variants.ts';
 import { RETRIES_MAX, retryWait } from '../rules/webhook-retry.ts';
-import { CURRENT_EVENTS, DELIVERY_HEADERS, type DescribedEvent } from '../server/openapi-webhooks.ts';
+import { CURRENT_EVENTS, type DescribedEvent, TEXTS } from '../server/openapi-webhooks.ts';
 import { type PublicRoute, serveDocument } from '../server/public.ts';
 import { parseQuery } from '../server/validate.ts';
 
@@ -50,11 +50,7 @@ interface Description {
   readonly paths?: object | undefined;
 }
 
-interface Guide {
-  readonly name: string;
-  readonly title: string;
-  readonly text: string;
-}
+type Guide = Readonly<Record<'name' | 'title' | 'text', string>>;
 
 /** Routes of the documentation: the reference, the guides with index and search, and the files that pages load. */
 export function docsRoutes(description: Description): readonly PublicRoute[] {
@@ -174,12 +170,7 @@ const marked = new Marked({
 const inline = (text: string) => marked.parseInline(text, { async: false });
 
 /** One entry of the search: a section of a guide, or a call. `id` is its address from `/docs/`. */
-interface Section {
-  readonly id: string;
-  readonly guide: string;
-  readonly heading: string;
-  readonly text: string;
-}
+type Section = Readonly<Record<'id' | 'guide' | 'heading' | 'text', string>>;
 const LONGEST_SEARCH = 100;
 const MOST_RESULTS = 12;
 
@@ -296,7 +287,7 @@ function factsOf(calls: ReadonlyMap<string, Call>): Readonly<Record<string, stri
     ),
     'delivery-headers': table(
       ['Header', 'Meaning'],
-      Object.entries(DELIVERY_HEADERS).map(([name, meaning]) => [`\`${name}\``, meaning]),
+      Object.entries(TEXTS.delivery_headers).map(([name, meaning]) => [`\`${name}\``, meaning]),
     ),
     'retry-times': retryTimes(),
     'test-vector': testVector(),

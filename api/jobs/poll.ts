@@ -1,12 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { z } from 'zod';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
-import { wholeSeconds } from '../../schemas/time.ts';
+import { instant, wholeSeconds } from '../../schemas/time.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Cipher } from '../records/cipher.ts';
+import { ownRow } from '../records/own-rows.ts';
 import type { Services } from '../services.ts';
 import { fileFault } from './files.ts';
-import { failJob, findOwnJob, type Job } from './rows.ts';
+import { failJob, type Job } from './rows.ts';
 
 type Signed = Pick<Job, 'id' | 'business_id'>;
 
@@ -51,8 +52,8 @@ export async function findPolled<Summary>(
 /** The job. One that is done and whose file is lost, as after a restored backup of the records alone, fails and is refunded. */
 async function presentJob(services: PollServices, wanted: Wanted, now_ms: number): Promise<Job> {
   const { records, files_root, catalog } = services;
-  const job = await findOwnJob(records.reader, wanted, now_ms);
-  if (job === null) throw new ApiError('not_found', `no such ${wanted.kind}`);
+  const job = await ownRow(records.reader, 'jobs', wanted);
+  if (job === null || job.expires_at <= instant(now_ms)) throw new ApiError('not_found', `no such ${wanted.kind}`);
   if (job.status !== 'done' || (await fileFault(files_root, job)) === null) return job;
   await catalog.refresh();
   catalog.edition();

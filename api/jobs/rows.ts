@@ -64,21 +64,6 @@ export async function acceptJob(
   return id;
 }
 
-/** A stored job of one kind and business; null when there is none. */
-export async function findOwnJob(
-  rows: Kysely<Database>,
-  { id, kind, business_id }: Pick<Job, 'business_id' | 'kind' | 'id'>,
-  now_ms: number,
-): Promise<Job | null> {
-  const found = await rows
-    .selectFrom('jobs')
-    .selectAll()
-    .where(({ and }) => and({ id, kind, business_id }))
-    .where('expires_at', '>', instant(now_ms))
-    .executeTakeFirst();
-  return found ?? null;
-}
-
 /** A stored job that is done, of any active business; null when there is none. */
 export async function findServedJob(rows: Kysely<Database>, id: string, now_ms: number): Promise<Job | null> {
   const found = await rows

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { instant } from '../../schemas/time.ts';
 import type { EarlierRiskData } from '../../schemas/webhook-events.ts';
 import { lockBusiness } from '../accounts/businesses.ts';
+import { REAL_TIME } from '../alerts/places.ts';
 import type { Records } from '../billing/records.ts';
 import { yieldToEventLoop } from '../http/event-loop.ts';
 import type { Catalog } from '../published/catalog.ts';
@@ -35,8 +36,6 @@ type ScoredPlace = Awaited<ReturnType<typeof scoredPlaces>>[number];
 
 /** An event is sent when a score changes by more points than this. */
 const REPORTED_BEYOND = 10;
-/** Feature of a plan without which no event is sent. */
-const REAL_TIME = 'real_time_delivery';
 /** Places of one transaction, which other writes wait for. */
 const PLACES_PER_WRITE = 500;
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';
 import { Health } from '../../schemas/resources/health.ts';
@@ -13,7 +14,7 @@ import type { OtherVariant } from '../server/app.ts';
 import type { Endpoint } from '../server/endpoint.ts';
 import { type DescribedVariant, EXAMPLE_REQUEST_ID } from '../server/openapi.ts';
 import { describeEvent, EXAMPLE_AT } from '../server/openapi-webhooks.ts';
-import { EARLIER_SAMPLES } from '../webhooks/event-samples.ts';
+import { SAMPLES } from '../webhooks/event-samples.ts';
 import { EARLIER_MOUNT, EARLIER_VARIANT, earlier } from './endpoint.ts';
 import {
   earlierHailCurrent,
@@ -61,18 +62,10 @@ export const EARLIER_ENDPOINTS: readonly Endpoint[] = [
   earlierHealth,
 ];
 
-const INTRODUCTION = `The earlier variant of the interface: the same answers, rules, prices and limits as the current one, in another shape.
-Longitudes are called \`lng\`. A success is \`{data, meta {request_id, timestamp}}\`, an error \`{error {code, message}, meta}\`.
-
-Every key is answered so below \`/legacy/v1\`; keys that were made for it also below \`/v1\`, where any other key gets the current
-variant. A key that begins with \`test_\` gets simulated answers, which follow from place and UTC day alone, for nothing, 600 times a
-minute; the examples here are such answers. There are no entity tags: a call is answered anew each time. Where a plan bounds the
-requests of a UTC day, those past it are 429 \`rate_limited\` until midnight.`;
-
 /** What the OpenAPI document says of the earlier variant in addition to its endpoints. */
 export const EARLIER_DESCRIPTION: DescribedVariant = {
   title: 'hail, earlier variant',
-  introduction: INTRODUCTION,
+  introduction: readFileSync(new URL('./introduction.md', import.meta.url), 'utf8').trimEnd(),
   own_path: '/legacy/v1/openapi.json',
   keys: 'A key that begins with hs_live_, or with test_ for simulated answers.',
   opens_test_keys: true,
@@ -87,7 +80,7 @@ export const EARLIER_DESCRIPTION: DescribedVariant = {
     describeEvent(type, EARLIER_EVENTS[type], EarlierEventBody, EARLIER_EVENT_DATA[type], {
       event: type,
       timestamp: EXAMPLE_AT,
-      data: EARLIER_SAMPLES[type],
+      data: SAMPLES.legacy[type],
     }),
   ),
 };

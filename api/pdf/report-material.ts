@@ -43,11 +43,7 @@ export interface EventMaterial {
 }
 
 /** A warning that was in force at the point when the hail was largest; epoch milliseconds. */
-export interface HeldWarning {
-  readonly event: string;
-  readonly end_ms: number;
-  readonly data_source: Provenance;
-}
+export type HeldWarning = Readonly<{ event: string; end_ms: number; data_source: Provenance }>;
 
 /** Storm dates with a detection or a report within the radius, newest first, in the year before the range. */
 export interface EarlierHail {

@@ -210,10 +210,7 @@ const NEWLINE = 10;
 const RETURN = 13;
 
 /** A line of a CSV text: its cells; or its fault and the cells before it. */
-interface CsvRow {
-  readonly cells: readonly string[];
-  readonly fault: string | null;
-}
+type CsvRow = Readonly<{ cells: readonly string[]; fault: string | null }>;
 
 /**
  * Rows of a CSV text, one at a time: RFC 4180 with any separator and LF, CRLF or CR, quoted line ends, and an optional byte order mark.

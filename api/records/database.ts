@@ -43,11 +43,7 @@ export interface Store {
  * One transaction, for the rows of a write. It must not read through `Store.reader`: that sees what is committed, and on one
  * connection would wait for itself.
  */
-export interface Writer {
-  readonly rows: Transaction<Database>;
-  readonly business_id: string;
-  readonly now_ms: number;
-}
+export type Writer = Readonly<{ rows: Transaction<Database>; business_id: string; now_ms: number }>;
 
 /** The waits of a service: several times what the largest upload takes to write, and less than what a caller waits for. */
 const SERVICE_WAITS: Waits = { lock_ms: 1_000, statement_ms: 1_500 };

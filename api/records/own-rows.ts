@@ -5,7 +5,7 @@ import type { Store, Writer } from './database.ts';
 import type { Database } from './schema.ts';
 
 /** Tables of resources that a business names by their id. */
-export type OwnTable = 'areas' | 'attempts' | 'portfolio_locations' | 'subscriptions' | 'webhooks';
+export type OwnTable = 'areas' | 'attempts' | 'jobs' | 'portfolio_locations' | 'subscriptions' | 'webhooks';
 export type Row<Table extends OwnTable> = Selectable<Database[Table]>;
 const ROWS_PER_READ = 2_000;
 

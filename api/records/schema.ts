@@ -414,11 +414,7 @@ export type Database = { readonly [Name in TableName]: RowOf<(typeof TABLES)[Nam
 type RowOf<Of> = { -readonly [Name in keyof Of]: Of[Name] extends Column<infer Value> ? Value : never };
 
 /** Definition of any table, without the types of its columns. */
-interface Table {
-  readonly name: TableName;
-  readonly columns: Columns;
-  readonly indexes: readonly string[];
-}
+type Table = Readonly<{ name: TableName; columns: Columns; indexes: readonly string[] }>;
 
 /** Every table, in the order of the locks. */
 export const ALL_TABLES = Object.entries(TABLES).map(([name, definition]): Table => {

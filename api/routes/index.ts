@@ -13,8 +13,7 @@ import { getHailSwaths } from './hail-swaths.ts';
 import { getHealth } from './health.ts';
 import { JOB_ENDPOINTS } from './jobs.ts';
 import { listOutlooks } from './outlooks-spc.ts';
-import { getPortfolioImpacts } from './portfolio-impacts.ts';
-import { LOCATION_ENDPOINTS } from './portfolio-locations.ts';
+import { PORTFOLIO_ENDPOINTS } from './portfolio.ts';
 import { getStorm, listStorms } from './storms.ts';
 import { getDailyTiles, getScanTiles } from './tiles.ts';
 import { exportUsage, getUsage } from './usage.ts';
@@ -32,8 +31,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...[getScanTiles, getDailyTiles, listOutlooks, listWarnings, createVerification],
   ...JOB_ENDPOINTS,
   ...ALERT_ENDPOINTS,
-  ...LOCATION_ENDPOINTS,
-  getPortfolioImpacts,
+  ...PORTFOLIO_ENDPOINTS,
   ...AREA_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,
   ...[getUsage, exportUsage, getHealth],

@@ -26,10 +26,7 @@ export interface AppOptions {
   readonly telemetry: Telemetry;
 }
 
-export interface OtherVariant {
-  readonly endpoints: readonly Endpoint[];
-  readonly variant: Variant;
-}
+export type OtherVariant = Readonly<{ endpoints: readonly Endpoint[]; variant: Variant }>;
 
 /** Requests per minute shown for an address when a call has no key; it refuses no call. */
 const ADDRESS_RATE = 60;

@@ -21,10 +21,7 @@ const ROWS_PER_TURN = 1000;
 const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
 
 /** Query, with the parameters of the path, and body of a call. */
-interface Request {
-  readonly query: QueryText;
-  readonly body: JsonObject | null;
-}
+type Request = Readonly<{ query: QueryText; body: JsonObject | null }>;
 
 /**
  * Idempotency keys over the records. Keys in flight in this process are refused from memory, at once; one that is in flight in another

@@ -1,28 +1,19 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { ZodOpenApiObject, ZodOpenApiPathItemObject } from 'zod-openapi';
 import { EVENT_DATA, EVENT_TYPES, EVENTS, EventBody } from '../../schemas/webhook-events.ts';
 import { SAMPLES } from '../webhooks/event-samples.ts';
 
-/** Headers of a delivery except Content-Type and User-Agent, by name. */
-export const DELIVERY_HEADERS = {
-  'X-Service-Event': 'Type of the event.',
-  'X-Service-Timestamp': 'Unix seconds of this attempt.',
-  'X-Service-Delivery-Id': 'Id of the event for this receiver: the same with every attempt. Drop what was seen before.',
-  'X-Service-Signature':
-    '`t=` and the unix seconds, then for each secret in force `,v1=` and the HMAC-SHA256, hex, of `t`, a full stop and the body. The key is the whole secret.',
-  'webhook-id': 'The same id, for libraries of Standard Webhooks.',
-  'webhook-timestamp': 'The same seconds.',
-  'webhook-signature':
-    'For each secret in force `v1,` and the HMAC-SHA256, base64, of id, `t` and body, joined by full stops; several are set apart by spaces. The key is what the secret encodes after `whsec_`.',
-} as const;
+/**
+ * Texts of the description by what they are of: headers of every answer and of some, groups of endpoints (`tags`), and headers of a
+ * delivery except Content-Type and User-Agent.
+ */
+export const TEXTS: Readonly<
+  Record<'common_headers' | 'other_headers' | 'tags' | 'delivery_headers', Readonly<Record<string, string>>>
+> = JSON.parse(readFileSync(new URL('./openapi-texts.json', import.meta.url), 'utf8'));
 
 /** Description of an event: when it is sent, the schema of its body, and an example. */
-export interface DescribedEvent {
-  readonly type: string;
-  readonly when: string;
-  readonly body: z.ZodObject;
-  readonly example: object;
-}
+export type DescribedEvent = Readonly<{ type: string; when: string; body: z.ZodObject; example: object }>;
 
 export const EXAMPLE_AT = '2026-05-01T20:13:20Z';
 
@@ -51,11 +42,11 @@ export const CURRENT_EVENTS: readonly DescribedEvent[] = EVENT_TYPES.map((type) 
     schema_version: 1,
     event: type,
     created_at: EXAMPLE_AT,
-    data: SAMPLES[type],
+    data: SAMPLES.current[type],
   }),
 );
 
-const PARAMETERS = Object.entries(DELIVERY_HEADERS).map(([name, description]) => ({
+const PARAMETERS = Object.entries(TEXTS.delivery_headers).map(([name, description]) => ({
   name,
   in: 'header' as const,
   required: true,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import {
   createDocument,
@@ -15,37 +16,9 @@ import { decimal } from '../../schemas/units.ts';
 import { mediaType } from '../http/reply.ts';
 import { FILE_KINDS } from '../jobs/export.ts';
 import type { Endpoint } from './endpoint.ts';
-import { CURRENT_EVENTS, describedWebhooks, publishSchema, renameDefaults } from './openapi-webhooks.ts';
+import { CURRENT_EVENTS, describedWebhooks, publishSchema, renameDefaults, TEXTS } from './openapi-webhooks.ts';
 import { paramNames } from './router.ts';
 
-/** Headers of every answer, with their meaning. */
-const COMMON_HEADERS = {
-  'X-Request-Id': 'Id of this answer, also in the body of errors.',
-  'X-RateLimit-Limit':
-    'Requests allowed in the window: a minute from its first call; the UTC day in a refusal for its requests.',
-  'X-RateLimit-Remaining': 'Requests left in the window.',
-  'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
-  RateLimit: 'Requests left and seconds until the window ends, in the form of the IETF draft.',
-  'RateLimit-Policy': 'Requests per window, in the form of the IETF draft.',
-  'X-Credits-Charged': 'Credits that this call cost; 0 for refusals, free calls and replays.',
-  'Cache-Control': 'Whether, and by whom, the answer may be kept.',
-  Vary: 'Request headers that the answer depends on.',
-};
-const OTHER_HEADERS = {
-  ETag: 'Weak tag: equal tags mean equal answers apart from age_seconds.',
-  'X-Data-Source':
-    'What the data are that the answer read: observed, simulated, or mixed where it read both. Absent when none of them is published.',
-  'Content-Disposition': 'Name under which the answer may be saved.',
-  'Idempotent-Replay': 'true when this is the answer to an earlier request with the same Idempotency-Key.',
-  'WWW-Authenticate': 'Bearer realm="hail".',
-  'X-Required-Scope': 'The missing scope, with insufficient_scope.',
-  Allow: 'Methods that the path takes.',
-  'Retry-After': 'Seconds until the next request will be admitted.',
-  'Accept-Ranges': 'bytes: parts of the file may be asked for with Range.',
-  'Content-Range': 'Which bytes of how many these are; after 416 only how many there are.',
-  'Content-Length': 'Bytes of the body; absent where it is compressed.',
-  'Content-Encoding': 'gzip where the answer is compressed, for clients that take it.',
-};
 const INTEGER_HEADERS = /^X-RateLimit-|^X-Credits-|^Retry-After$|^Content-Length$/;
 const ERROR_HEADERS: Readonly<Record<string, readonly string[]>> = {
   401: ['WWW-Authenticate'],
@@ -57,39 +30,13 @@ const ERROR_HEADERS: Readonly<Record<string, readonly string[]>> = {
 };
 export const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
 
-/** What the endpoints of a group are for. */
-const TAGS: Readonly<Record<string, string>> = {
-  Account: 'Credits, limits and health of the service.',
-  Alerts: 'Circles whose hail raises alerts.',
-  'Bulk export': 'Tables of hail as files.',
-  Files: 'Tile archives and finished files, in parts where they are asked for so.',
-  'Hail detection': 'Hail now, before, and to come at a point or in a region.',
-  'Monitored areas': 'Polygons and points whose hail raises alerts.',
-  'Outlooks and warnings': 'What the Storm Prediction Center and the National Weather Service say.',
-  Portfolio: 'Locations of a business, and the hail that came near them.',
-  'Radar tiles': 'Addresses of the tile archives of scans and days.',
-  Storms: 'Live storms with their tracks.',
-  Verification: 'Whether hail fell at a place in a range of dates, as data and as a report.',
-  Webhooks: 'Where signed events are sent, and how it went.',
-};
-
-const INTRODUCTION = `Hail intelligence for the contiguous United States, answered straight from published radar files.
-
-Every call carries \`Authorization: Bearer <API_KEY>\`. Calls cost credits: a 304 costs what the 200 it mirrors costs, refusals
-and failures cost nothing; \`X-Credits-Charged\` says what a call cost. A parameter or field that is not described here is refused,
-unless its name begins with an underscore. Sizes are millimetres, distances kilometres, times UTC, unless a name ends in another unit. Sizes
-are radar estimates, not ground measurements.
-
-Every GET is answered to HEAD too, without the body and for the same price. Words in answers may grow in number: those known today stand
-in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number, \`x-default\` the value of a property that is left out.`;
-
 const CURRENT = {
   error: {
     schema: ErrorBody as z.ZodType,
     example: (error: ErrorCode, message: string): unknown => ({ error, message, request_id: EXAMPLE_REQUEST_ID }),
   },
   title: 'hail',
-  introduction: INTRODUCTION,
+  introduction: readFileSync(new URL('./introduction.md', import.meta.url), 'utf8').trimEnd(),
   own_path: '/v1/openapi.json',
   keys: 'A key that begins with hs_live_ (or hs_test_, for /v1/health).',
   /** Its test keys open every endpoint. */
@@ -146,7 +93,7 @@ export function describeApi(endpoints: readonly Endpoint[], base_url: string, va
       },
     },
   };
-  const headers = Object.entries({ ...COMMON_HEADERS, ...OTHER_HEADERS }).map(([name, description]) => {
+  const headers = Object.entries({ ...TEXTS.common_headers, ...TEXTS.other_headers }).map(([name, description]) => {
     const type = INTEGER_HEADERS.test(name) ? ('integer' as const) : ('string' as const);
     return [name, { description, schema: { type } }] as const;
   });
@@ -163,7 +110,7 @@ export function describeApi(endpoints: readonly Endpoint[], base_url: string, va
       },
       servers: [{ url: base_url.replace(/\/v1$/, '') }],
       security: [{ key: [] }],
-      tags: [...tags].map((name) => ({ name, description: TAGS[name] as string })),
+      tags: [...tags].map((name) => ({ name, description: TEXTS.tags[name] as string })),
       paths: paths as ZodOpenApiPathsObject,
       webhooks: describedWebhooks(variant.events),
       components: {
@@ -191,7 +138,7 @@ export function describeApi(endpoints: readonly Endpoint[], base_url: string, va
 
 /** References to the headers of every answer and to `more`. */
 function headersOf(...more: readonly string[]) {
-  const names = [...Object.keys(COMMON_HEADERS), ...more];
+  const names = [...Object.keys(TEXTS.common_headers), ...more];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
 }
 

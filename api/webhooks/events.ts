@@ -9,10 +9,7 @@ import { type Alert, type AlertStep, type EventFormat, FORMATS, type PlainEvent 
 import { addMessageTask, enqueued } from './messages.ts';
 
 /** Parts of the service that enqueueing needs. */
-export interface Outbox {
-  readonly queue: Pick<Queue, 'add'>;
-  readonly store: Pick<Store, 'forUpdate'>;
-}
+export type Outbox = Readonly<{ queue: Pick<Queue, 'add'>; store: Pick<Store, 'forUpdate'> }>;
 
 /** An event and the receivers that it is sent to. */
 export interface NewEvent extends Omit<PlainEvent, 'id'> {

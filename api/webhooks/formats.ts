@@ -18,7 +18,7 @@ import {
 import type { Database, ReceiverFormat } from '../records/schema.ts';
 import { isAnyHail, ownerOf } from '../rules/episodes.ts';
 import { type FailedAttempt, retryWait } from '../rules/webhook-retry.ts';
-import { EARLIER_SAMPLES, SAMPLES } from './event-samples.ts';
+import { SAMPLES } from './event-samples.ts';
 
 export type Alert = Selectable<Database['alerts']>;
 
@@ -60,7 +60,7 @@ export interface EventFormat {
 const CURRENT: EventFormat = {
   name: 'current',
   types: EVENT_TYPES,
-  samples: SAMPLES,
+  samples: SAMPLES.current,
   encode: ({ id, event, at_ms, data }) =>
     JSON.stringify({
       ...{ id, schema_version: EVENT_SCHEMA_VERSION, event: event as EventType },
@@ -119,7 +119,7 @@ export const EARLIER_WAITS_MS: readonly number[] = [1_000, 30_000, 300_000];
 const EARLIER: EventFormat = {
   name: 'legacy',
   types: EARLIER_EVENT_TYPES,
-  samples: EARLIER_SAMPLES,
+  samples: SAMPLES.legacy,
   encode: ({ event, at_ms, data }) =>
     JSON.stringify({ event: event as EarlierEventType, timestamp: timestamp(at_ms), data } satisfies EarlierEventBody),
   withId: (body) => body,

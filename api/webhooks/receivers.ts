@@ -1,5 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import type { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
+import type { WebhookUpdate } from '../../schemas/resources/webhook.ts';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import type { Cipher } from '../records/cipher.ts';
@@ -78,13 +80,8 @@ export async function insertWebhook(
 export async function changeWebhook(
   { rows, business_id, now_ms }: Writer,
   id: string,
-  change: {
-    url?: string | undefined;
-    events?: readonly AnyEventType[] | undefined;
-    status?: Webhook['status'] | undefined;
-  },
+  { url, events, status }: z.infer<typeof WebhookUpdate>,
 ): Promise<boolean> {
-  const { url, events, status } = change;
   const { numUpdatedRows } = await rows
     .updateTable('webhooks')
     .set({

@@ -29,7 +29,7 @@ import { type Cipher, openCipher } from '../../api/records/cipher.ts';
 import { openQueue } from '../../api/records/tasks.ts';
 import { recordAttempt } from '../../api/webhooks/attempts.ts';
 import { openWebhookClient, postSigned } from '../../api/webhooks/client.ts';
-import { EARLIER_SAMPLES, SAMPLES } from '../../api/webhooks/event-samples.ts';
+import { SAMPLES } from '../../api/webhooks/event-samples.ts';
 import { enqueueEvent } from '../../api/webhooks/events.ts';
 import { FORMATS } from '../../api/webhooks/formats.ts';
 import { findReceiver, insertWebhook, setReceiverStatus } from '../../api/webhooks/receivers.ts';
@@ -866,9 +866,9 @@ test('the listener takes events of both variants, counts repetitions, and refuse
   const about = { id: ID, event: 'alert.created' as const, at_ms: AT_MS };
   const created = FORMATS.current.encode({
     ...about,
-    data: { ...SAMPLES['alert.created'], location_name: '\u009b2J' },
+    data: { ...SAMPLES.current['alert.created'], location_name: '\u009b2J' },
   });
-  const earlier = FORMATS.legacy.encode({ ...about, data: EARLIER_SAMPLES['alert.created'] });
+  const earlier = FORMATS.legacy.encode({ ...about, data: SAMPLES.legacy['alert.created'] });
   const statuses = [await send(created), await send(created), await send(earlier)];
   statuses.push(await send(created, 'whsec_b3RoZXI='), await send('{"id":1}'));
   t.deepEqual(statuses, [202, 202, 202, 401, 400]);
@@ -882,7 +882,7 @@ test('the listener takes events of both variants, counts repetitions, and refuse
     ', time 4  /depot?k=1  signature does not match secret and body, answered 401',
   ]);
   t.regex(lines[1] ?? '', /u\{9b\}2J/);
-  t.is(lines[5], JSON.stringify(EARLIER_SAMPLES['alert.created']));
+  t.is(lines[5], JSON.stringify(SAMPLES.legacy['alert.created']));
 });
 const EVENT = { scan_id: '20260501T232309Z', opened: 2 };
 

@@ -12,7 +12,7 @@ import { getHailHistory } from '../../api/routes/hail-history.ts';
 import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
 import { getHailSwaths } from '../../api/routes/hail-swaths.ts';
 import { getHealth, livez } from '../../api/routes/health.ts';
-import { getPortfolioImpacts } from '../../api/routes/portfolio-impacts.ts';
+import { getPortfolioImpacts } from '../../api/routes/portfolio.ts';
 import { getStorm, listStorms } from '../../api/routes/storms.ts';
 import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';

@@ -106,8 +106,8 @@ const status = z.enum(['active', 'paused']);
 
 const EarlierSubscriptionCreation = z.object({
   location: z.object({
-    lat: z.number().min(-90).max(90).meta({ description: 'Latitude of the centre, WGS84.', unit: 'deg' }),
-    lng: z.number().min(-180).max(180).meta({ description: 'Longitude of the centre, WGS84.', unit: 'deg' }),
+    lat: wire.bodyLat('Latitude of the centre, WGS84.'),
+    lng: wire.bodyLon('Longitude of the centre, WGS84.'),
   }),
   threshold_mm: z
     .number()
@@ -117,39 +117,37 @@ const EarlierSubscriptionCreation = z.object({
   webhook_url: z.string().meta({ description: 'Where events are sent, https, of a public host.' }),
 });
 
-const EarlierSubscriptionCreated = z
-  .object({
-    id: subscriptionId,
-    status,
-    location: EarlierPosition,
-    threshold_mm: threshold,
-    webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
-    webhook_secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
-    created_at: wire.written('When it was made.'),
-  })
-  .meta({ id: 'EarlierSubscriptionCreated' });
+const EarlierSubscriptionCreated = wire.resource('EarlierSubscriptionCreated', {
+  id: subscriptionId,
+  status,
+  location: EarlierPosition,
+  threshold_mm: threshold,
+  webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
+  webhook_secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
+  created_at: wire.written('When it was made.'),
+});
 
-const EarlierSubscription = z
-  .object({
-    id: subscriptionId,
-    status,
-    threshold_mm: threshold,
-    recent_alerts: z
-      .array(
-        z.object({
-          alert_id: z.string().meta({ description: 'Identifier, `alt_` and a ULID.' }),
-          triggered_at: wire.time('First detection.'),
-          mesh_size_mm: wire.mm('Size of the detection that raised it.'),
-          storm_id: z.string().nullable().meta({ description: 'Storm that raised it; null where none was tracked.' }),
-        }),
-      )
-      .meta({ description: 'The last 20 alerts, newest first.' }),
-  })
-  .meta({ id: 'EarlierSubscription' });
+const EarlierSubscription = wire.resource('EarlierSubscription', {
+  id: subscriptionId,
+  status,
+  threshold_mm: threshold,
+  recent_alerts: z
+    .array(
+      z.object({
+        alert_id: z.string().meta({ description: 'Identifier, `alt_` and a ULID.' }),
+        triggered_at: wire.time('First detection.'),
+        mesh_size_mm: wire.mm('Size of the detection that raised it.'),
+        storm_id: z.string().nullable().meta({ description: 'Storm that raised it; null where none was tracked.' }),
+      }),
+    )
+    .meta({ description: 'The last 20 alerts, newest first.' }),
+});
 
-const EarlierSubscriptionCancelled = z
-  .object({ id: subscriptionId, status: z.literal('cancelled'), cancelled_at: wire.time('When it was.') })
-  .meta({ id: 'EarlierSubscriptionCancelled' });
+const EarlierSubscriptionCancelled = wire.resource('EarlierSubscriptionCancelled', {
+  id: subscriptionId,
+  status: z.literal('cancelled'),
+  cancelled_at: wire.time('When it was.'),
+});
 
 /** POST /legacy/v1/alerts/subscribe */
 export const earlierSubscribe = earlierOf(createAlert, {
@@ -160,11 +158,7 @@ export const earlierSubscribe = earlierOf(createAlert, {
   body: EarlierSubscriptionCreation,
   reply: EarlierSubscriptionCreated,
   asked: {
-    body: {
-      location: { lat: 35.4676, lng: -97.5164 },
-      threshold_mm: 25,
-      webhook_url: 'https://hooks.example.com/hail',
-    },
+    body: { location: { lat: 35.4676, lng: -97.5164 }, threshold_mm: 25, webhook_url: EXAMPLE_URL },
   },
   toCurrent: ({ body: { location, threshold_mm, webhook_url } }) => ({
     body: {

@@ -5,10 +5,7 @@ import type { Ring } from '../../../schemas/geo/rings.ts';
  * A ring in whole millionths of a degree, as GeoJSON is written with six decimals (0.1 m): vertices in order, the first not
  * repeated at the end. Turns between its vertices are exact where it spans less than 94 degrees each way, CONUS by far.
  */
-export interface MicroRing {
-  readonly x: Float64Array;
-  readonly y: Float64Array;
-}
+export type MicroRing = Readonly<Record<'x' | 'y', Float64Array>>;
 
 const PER_DEGREE = 1e6;
 

@@ -747,7 +747,7 @@ test('our own check takes every published vector, and none of the forged ones', 
 
 for (const type of ['alert.created', 'alert.updated'] as const)
   test(`the sample of ${type} has the category and the threat level of its size`, (t) => {
-    const { estimated_size_mm, size_category, threat_level } = SAMPLES[type];
+    const { estimated_size_mm, size_category, threat_level } = SAMPLES.current[type];
     t.deepEqual(
       { size_category, threat_level },
       { size_category: sizeCategory(estimated_size_mm), threat_level: threatLevel(estimated_size_mm) },

@@ -14,7 +14,7 @@ import type { NewTask } from '../../../api/records/tasks.ts';
 import { WEBHOOK_ENDPOINTS } from '../../../api/routes/webhooks.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
-import { EARLIER_SAMPLES } from '../../../api/webhooks/event-samples.ts';
+import { SAMPLES } from '../../../api/webhooks/event-samples.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { FORMATS } from '../../../api/webhooks/formats.ts';
 import { findMessage, sweepMessages } from '../../../api/webhooks/messages.ts';
@@ -226,7 +226,7 @@ test('a receiver of the earlier variant gets its payload, signed alike, and retr
   const [event_id = ''] = await service.records.transaction(async (rows) => {
     await setReceiverFormat(rows, webhook_id, 'legacy');
     const about = { business_id, receivers: [webhook_id], alert_id: null, after: null, at_ms: 0 };
-    const data = EARLIER_SAMPLES['hail.detected'];
+    const data = SAMPLES.legacy['hail.detected'];
     return await enqueueEvent(
       rows,
       { queue: service.services.queue, store: service.records.store },
@@ -243,7 +243,7 @@ test('a receiver of the earlier variant gets its payload, signed alike, and retr
     t.deepEqual(EarlierEventBody.parse(JSON.parse(body)), {
       event: 'hail.detected',
       timestamp: '1970-01-01T00:00:00Z',
-      data: EARLIER_SAMPLES['hail.detected'],
+      data: SAMPLES.legacy['hail.detected'],
     });
   }
   const attempts = await service.records.reader

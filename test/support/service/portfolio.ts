@@ -1,8 +1,7 @@
 import { createBusiness, setPlan } from '../../../api/accounts/businesses.ts';
 import { createKey } from '../../../api/accounts/keys.ts';
 import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
-import { getPortfolioImpacts } from '../../../api/routes/portfolio-impacts.ts';
-import { createLocations, deleteLocation, listLocations } from '../../../api/routes/portfolio-locations.ts';
+import { createLocations, deleteLocation, getPortfolioImpacts, listLocations } from '../../../api/routes/portfolio.ts';
 import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
 import type { PortfolioUploaded } from '../../../schemas/resources/portfolio-upload.ts';
 import { type RunningService, SERVICE_NOW_MS } from './service.ts';

@@ -1,5 +1,10 @@
 import { z } from 'zod';
 import {
+  IMPACT_RADIUS_MI,
+  PORTFOLIO_IMPACTS_EXAMPLE,
+  PortfolioImpacts,
+} from '../../schemas/resources/portfolio-impact.ts';
+import {
   DELETE_LOCATIONS_EXAMPLE,
   DELETED_IDS_MAX,
   LIST_LOCATIONS_EXAMPLE,
@@ -15,13 +20,20 @@ import {
   UPLOAD_BYTES_MAX,
   UPLOAD_ROWS_MAX,
 } from '../../schemas/resources/portfolio-upload.ts';
-import { repeatedQuery } from '../http/decode.ts';
+import { DETECTION_MIN_MM } from '../../schemas/size.ts';
+import { dayMax } from '../../schemas/tables/radar.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { dateQuery, repeatedQuery } from '../http/decode.ts';
 import { ApiError } from '../http/errors.ts';
 import { deleteLocations, LOCATIONS, type Location, upsertLocations } from '../portfolio/locations.ts';
 import { checkUpload } from '../portfolio/rows.ts';
+import { datesWithoutData } from '../queries/dates-without-data.ts';
+import { findImpacts, impactsPage, portfolioGaps, readHailPixels } from '../queries/impacts.ts';
+import { radarCoverage } from '../queries/radar-coverage.ts';
+import { allOwn } from '../records/own-rows.ts';
 import { rounded } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
-import { pageQuery, readPage } from './owned.ts';
+import { pageQuery, pageStart, readPage } from './owned.ts';
 
 const READ = { group: 'Portfolio', scope: 'portfolio:read' } as const;
 const WRITE = { ...READ, scope: 'portfolio:write' } as const;
@@ -92,4 +104,49 @@ function resourceOf({ business_id: _, lat, lon, tags, ...rest }: Location): Port
   return { ...rest, lat: rounded(lat, 5), lon: rounded(lon, 5), tags: JSON.parse(tags) as string[] };
 }
 
-export const LOCATION_ENDPOINTS = [createLocations, listLocations, deleteLocation];
+export const getPortfolioImpacts = readEndpoint({
+  route: 'GET /v1/portfolio/impacts',
+  ...READ,
+  summary: 'Check locations against a day of hail',
+  description:
+    'Every location of the business with a detection (10 mm or more) of the storm date within one mile, measured to the edge of the pixel. Locations without one are left out: radar_gaps tells of which of them radar saw too little.',
+  cacheable: false,
+  query: z.object({
+    date: dateQuery({ required: true, description: 'Storm date.' }),
+    ...pageQuery('Impacts', 50, 500),
+  }),
+  reply: PortfolioImpacts,
+  example: PORTFOLIO_IMPACTS_EXAMPLE,
+  price: flatPrice('portfolio.impacts', 20),
+  plan: ({ query: { date } }) => ({ dates: [date] }),
+  answer: async (call) => {
+    const { query, caller, edition, services } = call;
+    const { date, limit, cursor } = query;
+    const { engine, records, storm_day_start_hour, terrain } = services;
+    const { dates } = call.plan;
+    // Impacts are in the order of ids, so a cursor is its own place. It must be, or have been, a location of the business.
+    const own = { business_id: caller.business_id };
+    await pageStart(LOCATIONS, own, call);
+    const locations = await allOwn(records.reader, 'portfolio_locations', ['id', 'name', 'lat', 'lon'], own);
+    const paths = edition.paths(dayMax.name, dates, { min_size_mm: DETECTION_MIN_MM });
+    const [pixels, radar] = await Promise.all([
+      readHailPixels(engine, paths, date),
+      radarCoverage(engine, edition, date, date, storm_day_start_hour),
+    ]);
+    const impacts = await findImpacts(locations, pixels);
+    const without_data = datesWithoutData(edition, date, date);
+    return {
+      body: {
+        date,
+        radius_mi: IMPACT_RADIUS_MI,
+        assets_checked: locations.length,
+        impacted_count: impacts.length,
+        ...(await impactsPage(impacts, date, cursor, limit, terrain.model())),
+        radar_gaps: await portfolioGaps(locations, date, without_data, radar.at),
+        data_as_of: timestamp(edition.dataAsOf(dates)),
+      },
+    };
+  },
+});
+
+export const PORTFOLIO_ENDPOINTS = [createLocations, listLocations, deleteLocation, getPortfolioImpacts];
