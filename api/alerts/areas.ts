@@ -5,7 +5,7 @@ import { newId } from '../../schemas/ids.ts';
 import { AREA_LIMITS } from '../../schemas/resources/area.ts';
 import { instant } from '../../schemas/time.ts';
 import type { Tariff } from '../accounts/plans.ts';
-import { ApiError } from '../http/errors.ts';
+import { ApiError, found } from '../http/errors.ts';
 import type { Writer } from '../records/database.ts';
 import { countOwn, deleteOwn, type OwnList, ownRow, rememberDeleted } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
@@ -96,7 +96,7 @@ export async function changeArea(
 /** Deletes an area with its geometry and its alerts. Cursors that name it stay valid for a day. Throws `not_found`. */
 export async function removeArea(writer: Writer, id: string): Promise<void> {
   const { rows } = writer;
-  const { updated_at } = (await deleteOwn(writer, 'areas', id)) ?? unknownArea();
+  const { updated_at } = found(await deleteOwn(writer, 'areas', id), 'area');
   await rows.deleteFrom('area_rings').where('area_id', '=', id).execute();
   await rows.deleteFrom('alerts').where('location_id', '=', id).execute();
   await rememberDeleted(writer, AREAS, [{ id, sort_key: updated_at }]);
@@ -104,12 +104,7 @@ export async function removeArea(writer: Writer, id: string): Promise<void> {
 
 /** An area of a business. Throws `not_found`. */
 export async function findArea(rows: Kysely<Database>, business_id: string, id: string): Promise<Area> {
-  return areaOf((await ownRow(rows, 'areas', { business_id, id })) ?? unknownArea());
-}
-
-/** The refusal of an unknown id and of an area of another business alike. */
-function unknownArea(): never {
-  throw new ApiError('not_found', 'no such area');
+  return areaOf(found(await ownRow(rows, 'areas', { business_id, id }), 'area'));
 }
 
 /** How much of each quota the areas of a business use. */

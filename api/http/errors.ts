@@ -40,3 +40,9 @@ export class ApiError extends Error {
     this.may_change = options?.may_change ?? false;
   }
 }
+
+/** The resource; throws `not_found` where there is none: an unknown id and one of another business get the same answer. */
+export function found<Resource>(resource: Resource | null | false, noun: string): Resource {
+  if (resource === null || resource === false) throw new ApiError('not_found', `no such ${noun}`);
+  return resource;
+}

@@ -2,6 +2,7 @@ import { Counter, Histogram, Registry } from 'prom-client';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import { addProcessMetrics } from '../../schemas/metrics.ts';
 import { REFUSAL_REASONS, type RefusalReason } from './errors.ts';
+import HELP from './metrics-help.json' with { type: 'json' };
 
 /**
  * What operators watch, in the words of Prometheus. No label holds a business, a key or a receiver. Counts are those of this
@@ -23,24 +24,6 @@ const OUTCOMES = ['delivered', 'retried', 'dropped'] as const;
 const ERROR_CLASSES = ['http_status', 'timeout', 'connect', 'tls', 'dns', 'blocked'] as const;
 const CHANGES = ['opened', 'resolved', 'closed'] as const;
 
-const HELP = {
-  requests: 'Requests that this process answered, by route, method and status.',
-  request: 'Time from the head of a request to the first byte of its answer.',
-  failures: 'Answers with a status of 500 and above that are failures of this process.',
-  refusals: 'Answers of this process that are no success, by the code of their error.',
-  overload_refusals:
-    'Answers 503 overloaded of this process, by what was too busy: query engine, a thread, calls without a key, open files.',
-  rate_refusals:
-    'Answers 429 rate_limited of this process, by the limit: of a key per minute, of a business per day, of an address without a key.',
-  delivery_attempts:
-    'Attempts at deliveries that this process ended: delivered, retried (failed, and tried again), dropped (failed for good).',
-  delivery_failures: 'Attempts at deliveries of this process that failed, by class of the error.',
-  delivery_attempt: 'Duration of the attempts at deliveries of this process.',
-  alert_scans:
-    'Scans that this process matched with the places that are watched: live, or late and without new alerts.',
-  alert_changes: 'Alerts that this process opened, resolved, or closed without an event.',
-  alert_match: 'Time in which this process matched a scan and wrote its alerts.',
-} as const;
 type Name = keyof typeof HELP;
 
 /** Creates the counts of one process, with those of the process itself. */

@@ -10,11 +10,10 @@ import type { Database } from '../records/schema.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
 import { MESSAGE_TASK, messageBacklog } from '../webhooks/messages.ts';
+import HELP from './service-metrics-help.json' with { type: 'json' };
 
 /** How long a scrape waits for the records: it answers within a second, whatever the database does. */
 const WAIT_MS = 700;
-/** Ends the help of a figure that every process on one database shows: never add it up. */
-const SHARED = 'The same from every process on one database.';
 
 /** A value of a figure, null where it is not known, and the labels that it is for. */
 type Series = readonly [value: number | null | undefined, ...labels: readonly string[]];
@@ -46,24 +45,6 @@ async function readFigures(rows: Kysely<Database>) {
     open_alerts: Number(open_alerts),
   };
 }
-
-const HELP = {
-  build_info: 'Always 1: version of the service and of Node.js, and kind of its records.',
-  ready: '1 while the part works as /readyz sees it, else 0.',
-  scan_age_seconds: 'Age of the newest scan that is served.',
-  storm_dates: 'Storm dates that can be read.',
-  feed_stale: '1 for a feed that is late or never came, else 0.',
-  delivery_attempts_running: 'Attempts at deliveries under way.',
-  delivery_slots: 'Attempts at deliveries that may be under way.',
-  engine_statements: 'Statements of a query engine that run or wait.',
-  engine_statements_max: 'Statements of a query engine that may run or wait.',
-  deliveries_pending: `Events that are still to be delivered. ${SHARED}`,
-  delivery_oldest_due_age_seconds: `How long the longest due event has been due, 0 when none is. ${SHARED}`,
-  jobs: `Reports and exports that wait or run. ${SHARED}`,
-  job_oldest_waiting_age_seconds: `Age of the oldest that waits, 0 when none does. ${SHARED}`,
-  alerts_open: `Open alerts. ${SHARED}`,
-  scrape_failed: '1 when a part could not be read in time and its figures are absent; else 0.',
-} as const;
 
 /** The gauges of this moment. A value that is not known has no series. */
 function gaugesOf(services: Services, ready: boolean | null, figures: Figures | null): Registry {

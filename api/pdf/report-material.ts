@@ -2,9 +2,8 @@ import type { MixedProvenance, Provenance } from '../../schemas/provenance.ts';
 import { BANDS_MI, VERDICTS, type Verification, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import type { GroundReport } from '../../schemas/tables/feeds.ts';
-import { addDays, stormDateStart } from '../../schemas/time.ts';
 import { localTimeAt } from '../rules/local-time.ts';
-import type { Span } from '../rules/radar-coverage.ts';
+import { type Span, stormDateSpan } from '../rules/radar-coverage.ts';
 import { bandAt, type Signs } from '../rules/verification.ts';
 
 /** Marks of data that are not all observed; null for observed data. */
@@ -158,14 +157,6 @@ function hailTime(
   return largest === null
     ? stormDateSpan(event_date, storm_day_start_hour)
     : { from_ms: largest.max_time, to_ms: largest.max_time };
-}
-
-/** From the beginning of a storm date to that of the next. */
-export function stormDateSpan(date: string, storm_day_start_hour: number, last = date): Span {
-  return {
-    from_ms: stormDateStart(date, storm_day_start_hour),
-    to_ms: stormDateStart(addDays(last, 1), storm_day_start_hour),
-  };
 }
 
 /** Storm dates that get a map: a weak echo alone may not be hail. */

@@ -6,16 +6,8 @@ import { addDays, daysBetween, MS_PER_MIN, stormDate } from '../../schemas/time.
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import type { LocalTime } from '../rules/local-time.ts';
 import { OFF_RADAR } from '../rules/outside.ts';
-import type { Span } from '../rules/radar-coverage.ts';
-import {
-  byStrength,
-  largestReport,
-  NOT_REAL,
-  peakTime,
-  type Report,
-  type ReportEvent,
-  stormDateSpan,
-} from './report-material.ts';
+import { type Span, stormDateSpan } from '../rules/radar-coverage.ts';
+import { byStrength, largestReport, NOT_REAL, peakTime, type Report, type ReportEvent } from './report-material.ts';
 import { printable, visible } from './text.ts';
 import {
   awayInWords,

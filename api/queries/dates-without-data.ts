@@ -1,9 +1,9 @@
 import type { ReportGap, ReportGaps } from '../../schemas/resources/report-gaps.ts';
 import { type CollectedReports, collectedReports, REPORT_FEEDS } from '../../schemas/tables/feeds.ts';
-import { addDays, daysBetween, stormDateStart, timestamp } from '../../schemas/time.ts';
+import { datesThrough, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
-import type { Span } from '../rules/radar-coverage.ts';
+import { type Span, stormDateSpan } from '../rules/radar-coverage.ts';
 import type { Region } from '../rules/region.ts';
 import { readTable } from './sql.ts';
 
@@ -17,7 +17,7 @@ export function datesWithoutData(
   last: string,
   { note }: Pick<Region, 'note'> = { note: null },
 ): string[] {
-  return datesFrom(first, last).filter((date) => note !== null || edition.provenanceOf([date]) === null);
+  return datesThrough(first, last).filter((date) => note !== null || edition.provenanceOf([date]) === null);
 }
 
 /**
@@ -35,14 +35,11 @@ export async function collectedDates(
   const where = 'WHERE storm_date BETWEEN $2::DATE AND $3::DATE';
   const rows = await readTable(engine, collectedReports, paths, where, [first, last]);
   const byDate = Map.groupBy(rows, ({ storm_date }) => storm_date);
-  const dates = datesFrom(first, last);
+  const dates = datesThrough(first, last);
   return {
     dates_without_reports: dates.filter((date) => !byDate.has(date)),
     dates_collected_in_part: dates.flatMap((date) => {
-      const gaps = uncollected(byDate.get(date) ?? [], {
-        from_ms: stormDateStart(date, storm_day_start_hour),
-        to_ms: stormDateStart(addDays(date, 1), storm_day_start_hour),
-      });
+      const gaps = uncollected(byDate.get(date) ?? [], stormDateSpan(date, storm_day_start_hour));
       return !byDate.has(date) || gaps.length === 0 ? [] : [{ date, gaps }];
     }),
     sources: REPORT_FEEDS.map((source) => {
@@ -62,8 +59,4 @@ function uncollected(rows: readonly CollectedReports[], { from_ms, to_ms }: Span
   }
   if (until_ms < to_ms) gaps.push({ from: timestamp(until_ms), to: timestamp(to_ms) });
   return gaps;
-}
-
-function datesFrom(first: string, last: string): string[] {
-  return Array.from({ length: Math.max(0, daysBetween(first, last)) }, (_, day) => addDays(first, day));
 }

@@ -27,14 +27,14 @@ import {
   type Subscription as SubscriptionRecord,
   updateSubscription,
 } from '../alerts/subscriptions.ts';
-import { ApiError } from '../http/errors.ts';
+import { ApiError, found } from '../http/errors.ts';
 import { ownRow } from '../records/own-rows.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { checkUrl } from '../webhooks/client.ts';
 import type { Alert as AlertRecord } from '../webhooks/formats.ts';
 import { newSecret } from '../webhooks/signing-secrets.ts';
-import { found, pageQuery, quotaUsedUp, readPage } from './owned.ts';
+import { pageQuery, quotaUsedUp, readPage } from './owned.ts';
 
 const READ = { group: 'Alerts', scope: 'alerts:read' } as const;
 const WRITE = { ...READ, scope: 'alerts:write' } as const;

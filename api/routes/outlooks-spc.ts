@@ -25,7 +25,7 @@ import type { Queries } from '../published/duckdb.ts';
 import { readTable } from '../queries/sql.ts';
 import { type HasGeometry, hasGeometry, holds, polygonsOf } from '../rules/areas.ts';
 import { outsideNote } from '../rules/outside.ts';
-import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { rounded, roundedPosition, roundedRings } from '../rules/rounded.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 export const listOutlooks = readEndpoint({
@@ -70,14 +70,8 @@ export const listOutlooks = readEndpoint({
     const provenance = combineProvenances([provenances].flat());
     if (format === 'json') return { body, provenance };
     const cell = boxRing(geohashBox(geohash(lat, lon, 4)));
-    const feature: SpcOutlookFeature = {
-      type: 'Feature',
-      geometry: {
-        type: 'Polygon',
-        coordinates: [cell.map((position) => position.map((degrees) => rounded(degrees, 6)))],
-      },
-      properties: body,
-    };
+    const geometry = { type: 'Polygon' as const, coordinates: roundedRings([cell], 6) };
+    const feature: SpcOutlookFeature = { type: 'Feature', geometry, properties: body };
     return { type: GEOJSON_TYPE, body: feature, provenance };
   },
 });
@@ -94,8 +88,7 @@ function outlookAreas(engine: Queries, { paths }: CollectionEdition, at_ms: numb
 
 function areaResource(area: ReturnType<typeof outlookShapes>[number]): OutlookAreaShape {
   const { hazard, label, probability_pct } = area;
-  const position = (at: readonly number[]) => at.map((degrees) => rounded(degrees, 4));
-  const coordinates = polygonsOf(area).map((rings) => rings.map((ring) => ring.map(position)));
+  const coordinates = polygonsOf(area).map((rings) => roundedRings(rings, 4));
   return {
     hazard,
     label: label ?? '',

@@ -13,12 +13,6 @@ import {
 import type { Database } from '../records/schema.ts';
 import type { HandlerInput } from '../server/endpoint.ts';
 
-/** The resource; throws `not_found` where there is none: an unknown id and one of another business get the same answer. */
-export function found<Resource>(resource: Resource | null | false, noun: string): Resource {
-  if (resource === null || resource === false) throw new ApiError('not_found', `no such ${noun}`);
-  return resource;
-}
-
 /** Refusal of one more of `nouns`. */
 export function quotaUsedUp(limit: number, nouns: string): ApiError {
   return new ApiError('resource_exhausted', `the quota of ${limit} ${nouns} is used up, delete one to make another`);

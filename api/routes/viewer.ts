@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
+import type { Config } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import { isStyle, type MapArchive, type Streets } from '../published/archives/basemap-streets.ts';
@@ -12,19 +13,19 @@ import { openPart } from '../published/data-root.ts';
 import { type PublicRoute, serveDocument } from '../server/public.ts';
 import type { Middleware } from '../server/state.ts';
 
-/** What the map page shows, to whom. */
-export interface ViewerOptions {
-  /** Who may open the map: callers with a key, or anyone. */
-  readonly access?: 'key' | 'public';
-  /** Street map of the operator. */
-  readonly streets?: Streets | null;
-  /** Public address of the store that tile archives are loaded from. */
-  readonly tiles_url?: string | null;
-  /** Origins of pages that may show the map in a frame. */
-  readonly embed_origins?: readonly string[];
-  /** The service asks a geocoder: the search box finds addresses. */
-  readonly has_addresses?: boolean;
-}
+/**
+ * What the map page shows, to whom: `access`, who may open the map; `streets`, the street map of the operator; `has_addresses`, whether
+ * the search box finds addresses, for which the service asks a geocoder.
+ */
+export type ViewerOptions = Readonly<
+  Partial<
+    Pick<Config, 'tiles_url' | 'embed_origins'> & {
+      access: Config['viewer'];
+      streets: Streets | null;
+      has_addresses: boolean;
+    }
+  >
+>;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',

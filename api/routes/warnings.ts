@@ -11,7 +11,7 @@ import type { Edition } from '../published/catalog.ts';
 import { type PlacedWarning, warningsAround, watchesAround } from '../queries/warnings.ts';
 import { hasGeometry, polygonsOf } from '../rules/areas.ts';
 import { outsideNote } from '../rules/outside.ts';
-import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { rounded, roundedPosition, roundedRings } from '../rules/rounded.ts';
 import { watchBox } from '../rules/watch-area.ts';
 import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
@@ -120,6 +120,5 @@ function watchResource(watch: WatchRow): Watch | MesoscaleDiscussion {
 /** Warnings and watches have one polygon each: their tables say so. */
 function polygonGeometry([polygon]: MultiPolygon): PolygonGeometry {
   if (polygon === undefined) throw new RangeError('the geometry of a warning or watch is empty, expected a polygon');
-  const coordinates = polygon.map((ring) => ring.map((position) => position.map((degrees) => rounded(degrees, 6))));
-  return { type: 'Polygon', coordinates };
+  return { type: 'Polygon', coordinates: roundedRings(polygon, 6) };
 }

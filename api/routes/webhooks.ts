@@ -23,7 +23,7 @@ import {
 import { instant, wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { MAIL_TASK } from '../accounts/mail.ts';
-import { ApiError } from '../http/errors.ts';
+import { ApiError, found } from '../http/errors.ts';
 import type { Cipher } from '../records/cipher.ts';
 import { ownRow } from '../records/own-rows.ts';
 import type { Database } from '../records/schema.ts';
@@ -50,7 +50,7 @@ import {
   type Webhook as WebhookRecord,
 } from '../webhooks/receivers.ts';
 import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
-import { found, pageQuery, quotaUsedUp, readPage } from './owned.ts';
+import { pageQuery, quotaUsedUp, readPage } from './owned.ts';
 
 const READ = { group: 'Webhooks', scope: 'webhooks:read' } as const;
 const WRITE = { ...READ, scope: 'webhooks:write' } as const;

@@ -1,5 +1,5 @@
 import { type DateSeenInPart, GAPS_LISTED_MAX, SEEN_MIN_SHARE } from '../../schemas/resources/radar-gaps.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { addDays, stormDateStart, timestamp } from '../../schemas/time.ts';
 import { rounded } from './rounded.ts';
 
 /** A scan counts for the time up to the next one, but for no longer than this. */
@@ -7,6 +7,11 @@ const SCAN_STANDS_MS = 10 * 60_000;
 
 /** A stretch of time, epoch milliseconds; the end does not belong to it. */
 export type Span = Readonly<Record<'from_ms' | 'to_ms', number>>;
+
+/** From the beginning of a storm date to that of the next, or of the one after `last`. */
+export function stormDateSpan(date: string, start_hour: number, last = date): Span {
+  return { from_ms: stormDateStart(date, start_hour), to_ms: stormDateStart(addDays(last, 1), start_hour) };
+}
 
 /**
  * Radar coverage of a place during a storm date, or during the part of it that is over. `times`: scans in order, epoch milliseconds,

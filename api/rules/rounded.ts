@@ -9,6 +9,11 @@ export function rounded(value: number | null, decimals: number): number | null {
   return Math.round(value * scale) / scale + 0;
 }
 
+/** Rings of a polygon with rounded degrees. */
+export function roundedRings(rings: readonly (readonly (readonly number[])[])[], decimals: number): number[][][] {
+  return rings.map((ring) => ring.map((position) => position.map((degrees) => rounded(degrees, decimals))));
+}
+
 /** A position as answers show it, with 5 decimals: 1 m. */
 export function roundedPosition({ lat, lon }: Position): { lat: number; lon: number } {
   return { lat: rounded(lat, 5), lon: rounded(lon, 5) };

@@ -1,16 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { ZodOpenApiObject, ZodOpenApiPathItemObject } from 'zod-openapi';
 import { EVENT_DATA, EVENT_TYPES, EVENTS, EventBody } from '../../schemas/webhook-events.ts';
 import { SAMPLES } from '../webhooks/event-samples.ts';
+import texts from './openapi-texts.json' with { type: 'json' };
 
 /**
  * Texts of the description by what they are of: headers of every answer and of some, groups of endpoints (`tags`), and headers of a
  * delivery except Content-Type and User-Agent.
  */
-export const TEXTS: Readonly<
-  Record<'common_headers' | 'other_headers' | 'tags' | 'delivery_headers', Readonly<Record<string, string>>>
-> = JSON.parse(readFileSync(new URL('./openapi-texts.json', import.meta.url), 'utf8'));
+export const TEXTS: Readonly<Record<keyof typeof texts, Readonly<Record<string, string>>>> = texts;
 
 /** Description of an event: when it is sent, the schema of its body, and an example. */
 export type DescribedEvent = Readonly<{ type: string; when: string; body: z.ZodObject; example: object }>;

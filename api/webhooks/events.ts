@@ -80,11 +80,7 @@ export async function enqueueEvent(
 }
 
 /** A webhook, as far as it decides which events it is sent. */
-export interface EventTaker {
-  readonly id: string;
-  readonly format: ReceiverFormat;
-  readonly events: readonly AnyEventType[];
-}
+export type EventTaker = Readonly<{ id: string; format: ReceiverFormat; events: readonly AnyEventType[] }>;
 
 /** The webhooks of a business, oldest first. */
 export async function webhooksOf(rows: Kysely<Database>, business_id: string): Promise<readonly EventTaker[]> {

@@ -7,7 +7,7 @@ import { DETECTION_MIN_MM, EVENT_MIN_MM } from '../../../schemas/size.ts';
 import type { ClimatologyCell } from '../../../schemas/tables/derived.ts';
 import { addDays, daysBetween, MS_PER_HOUR, stormDate, timestamp } from '../../../schemas/time.ts';
 import { dateQuery, integerQuery, pointQuery, radiusQuery, wordsQuery } from '../../http/decode.ts';
-import { ApiError } from '../../http/errors.ts';
+import { ApiError, found } from '../../http/errors.ts';
 import { archiveUrl, newestReflectivity, type PublicAddresses } from '../../published/archives/tile-archives.ts';
 import type { Edition } from '../../published/catalog.ts';
 import { dayHail } from '../../queries/history.ts';
@@ -237,11 +237,8 @@ export const earlierLocationRisk = earlier(
       return { dates, first, last, table, provenance: table?.provenance ?? null };
     },
     answer: async ({ params, caller, edition, services, plan: { dates, table, first, last } }) => {
-      const location = await ownRow(services.records.reader, 'portfolio_locations', {
-        business_id: caller.business_id,
-        id: params.id,
-      });
-      if (location === null) throw new ApiError('not_found', 'no such location');
+      const own = { business_id: caller.business_id, id: params.id };
+      const location = found(await ownRow(services.records.reader, 'portfolio_locations', own), 'location');
       const { lat, lon } = location;
       const reach = { lat, lon, radius_km: RISK_RADIUS_KM, first, last, min_size_mm: EVENT_MIN_MM };
       const days = await dayHail(services, edition, { ...reach, limit: Number.POSITIVE_INFINITY });

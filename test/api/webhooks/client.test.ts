@@ -9,8 +9,13 @@ import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { selfSigned } from '../../../api/commands/webhook-listen.ts';
 import { SettingsError } from '../../../api/config.ts';
-import { openWebhookClient, type WebhookClient, type WebhookClientOptions } from '../../../api/webhooks/client.ts';
-import { type NameResolver, openResolver } from '../../../api/webhooks/dns-resolver.ts';
+import {
+  type NameResolver,
+  openResolver,
+  openWebhookClient,
+  type WebhookClient,
+  type WebhookClientOptions,
+} from '../../../api/webhooks/client.ts';
 import { SAMPLES } from '../../../api/webhooks/event-samples.ts';
 import { isPublic, networks, parseReceiverUrl, refusalReason } from '../../../api/webhooks/public-address.ts';
 import { signatureFault, signatureHeaders } from '../../../api/webhooks/signature.ts';
