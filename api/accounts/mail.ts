@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Transact } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
 import type { Queue, Task } from '../records/tasks.ts';
-import { listMembers } from './members.ts';
+import { listMembers } from './businesses.ts';
 
 export const MAIL_TASK = 'mail';
 

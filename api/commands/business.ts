@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
-import { createBusiness, listBusinesses, purgeBusiness, readPlan, setStatus } from '../accounts/businesses.ts';
+import {
+  createBusiness,
+  listBusinesses,
+  listMembers,
+  purgeBusiness,
+  readPlan,
+  setStatus,
+} from '../accounts/businesses.ts';
 import { listKeys } from '../accounts/keys.ts';
-import { listMembers } from '../accounts/members.ts';
 import { SELF_HOSTED } from '../accounts/plans.ts';
 import type { Config } from '../config.ts';
 import { removeFile } from '../jobs/files.ts';

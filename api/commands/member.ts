@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { listMembers, ROLES, type Role, removeMember, setMember } from '../accounts/members.ts';
+import { listMembers, ROLES, type Role, removeMember, setMember } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import { CommandError, group, onBusiness, textLike } from './cli.ts';
 

@@ -9,11 +9,12 @@ import {
   createBusiness,
   findBusiness,
   LABEL_PATTERN,
+  ROLES,
+  setMember,
   setPlan,
   setStatus,
 } from '../accounts/businesses.ts';
 import { changeKey, createKey, findKey, isScope, listKeys, setKeyCap } from '../accounts/keys.ts';
-import { ROLES, setMember } from '../accounts/members.ts';
 import { NAMED_PLANS, namedPlan, PLAN_NAMES, PlanFile, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import type { Config } from '../config.ts';
 import { type Database, VARIANT_NAMES } from '../records/schema.ts';

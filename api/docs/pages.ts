@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Marked } from 'marked';
 import MiniSearch from 'minisearch';
+import known from '../../data/reference/webhook-vectors.json' with { type: 'json' };
 import { ERROR_ADVICE, ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import { EARLIER_DESCRIPTION } from '../legacy/variants.ts';
 import { RETRIES_MAX, retryWait } from '../rules/webhook-retry.ts';
+import type { describeApi } from '../server/openapi.ts';
 import { CURRENT_EVENTS, type DescribedEvent, TEXTS } from '../server/openapi-webhooks.ts';
 import { type PublicRoute, serveDocument } from '../server/public.ts';
 import { parseQuery } from '../server/validate.ts';
@@ -45,10 +47,7 @@ const LINK_BODY = readFileSync(new URL('./link.html', import.meta.url), 'utf8');
 const PAGE = readFileSync(new URL('./page.html', import.meta.url), 'utf8');
 
 /** The parts of the OpenAPI document that guides show. */
-interface Description {
-  readonly servers?: readonly { readonly url: string }[] | undefined;
-  readonly paths?: object | undefined;
-}
+type Description = Pick<ReturnType<typeof describeApi>, 'servers' | 'paths'>;
 
 type Guide = Readonly<Record<'name' | 'title' | 'text', string>>;
 
@@ -252,11 +251,6 @@ interface Call {
 }
 
 const VECTORS = readFileSync(new URL('../../data/reference/webhook-vectors.json', import.meta.url), 'utf8');
-interface Vector {
-  readonly secrets: readonly string[];
-  readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 /** Facts that the service states of itself, as Markdown, by the name under which a guide includes them. */
 function factsOf(calls: ReadonlyMap<string, Call>): Readonly<Record<string, string>> {
@@ -315,7 +309,7 @@ function retryTimes(): string {
 }
 
 function testVector(): string {
-  const [first]: readonly [Vector] = JSON.parse(VECTORS).vectors;
+  const [first] = known.vectors as [(typeof known.vectors)[number]];
   const lines = Object.entries(first.headers).map(([name, value]) => `${name}: ${value}`);
   return `${code('secret', first.secrets.join('\n'))}\n\n${code('headers and body', [...lines, '', first.body].join('\n'))}`;
 }

@@ -2,6 +2,8 @@ import { sizeCategory } from '../../schemas/size.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
 
+export { counted } from '../../schemas/command-line.ts';
+
 /** `1.63 in`. The space does not break, as between all figures and units. */
 export function inches(mm: number): string {
   return `${(mm / MM_PER_INCH).toFixed(2)}\u00a0in`;
@@ -60,11 +62,6 @@ export function utcSpan(event_date: string, first_ms: number, last_ms = first_ms
   const clock = (time_ms: number) =>
     `${utcDate(time_ms) === event_date ? '' : `${utcDate(time_ms).slice('YYYY-'.length)} `}${timestamp(time_ms).slice(11, 16)}`;
   return `${[...new Set([clock(first_ms), clock(last_ms)])].join(' – ')} UTC`;
-}
-
-/** `3 days`, `1 day`, `1,204 days`. */
-export function counted(count: number, what: string): string {
-  return `${count.toLocaleString('en-US')} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** `12,345`. */

@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { frames, uncovered } from '../../schemas/tables/radar.ts';
-import { addDays, MS_PER_DAY, stormDateStart } from '../../schemas/time.ts';
+import { addDays, MS_PER_DAY } from '../../schemas/time.ts';
 import type { Edition } from '../published/catalog.ts';
 import type { Queries } from '../published/duckdb.ts';
-import { type Coverage, lowerBound, radarCoverageOf, type Span } from '../rules/radar-coverage.ts';
+import { type Coverage, lowerBound, radarCoverageOf, type Span, stormDateSpan } from '../rules/radar-coverage.ts';
 import { FILES } from './sql.ts';
 
 /** Scans of a storm date in order, and where they saw nothing. */
@@ -56,8 +56,7 @@ export async function radarCoverage(
   const dates = edition.datesBetween(addDays(first, -1), last).filter((date) => edition.isClosed(date) !== null);
   const days = (await scansOf(engine, edition, dates)).map((scans, index) => {
     const date = dates[index] as string;
-    const from_ms = stormDateStart(date, storm_day_start_hour);
-    const over_ms = stormDateStart(addDays(date, 1), storm_day_start_hour);
+    const { from_ms, to_ms: over_ms } = stormDateSpan(date, storm_day_start_hour);
     const isRunning = edition.isClosed(date) !== true && (edition.newest_scan_ms ?? 0) < over_ms;
     const to_ms = isRunning ? (scans.times.at(-1) ?? from_ms) : over_ms;
     return { date, scans, span: { from_ms, to_ms }, isRunning, follows: dates[index - 1] === addDays(date, -1) };

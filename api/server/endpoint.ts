@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import type { Example } from '../../schemas/resources/fields.ts';
-import { DETAILS, type Detail } from '../../schemas/resources/fields.ts';
+import { DETAILS, type Detail, type Example } from '../../schemas/resources/fields.ts';
 import type { Caller } from '../accounts/keyring.ts';
 import type { Price } from '../billing/ledger.ts';
 import type { Edition } from '../published/catalog.ts';
