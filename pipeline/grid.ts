@@ -64,6 +64,12 @@ export interface HailField {
   readonly uncovered_px: number;
 }
 
+/** MESH of one scan. */
+export interface ScanField {
+  readonly scan_time: number;
+  readonly mesh: HailField;
+}
+
 /** Values of other products at the pixels of a scan; a source may lack any of them. */
 export const COMPANIONS = [
   'posh_pct',

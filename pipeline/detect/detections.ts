@@ -12,7 +12,7 @@ import {
 import type { Detection } from '../../schemas/tables/radar.ts';
 import { companionAt, eachPixel, everyCompanion, type HailField, type ScanInput } from '../grid.ts';
 import type { CellShape } from './cells.ts';
-import { anyNear, append, type DetectionHistory, prune } from './history.ts';
+import { anyNear, append, confirmingScans, type DetectionHistory, prune } from './history.ts';
 import type { Labels } from './label.ts';
 import { predictedSize } from './predict.ts';
 import type { ObjectMatch } from './probsevere.ts';
@@ -67,7 +67,7 @@ export function findDetections(
     terrain,
     known,
     labels,
-    unseen: unseenComponents(field, labels, known),
+    unseen: unseenComponents(field, labels, confirmingScans(known, scan_time)),
     cellOf: cellOfPixel(field.tenths.length, cells),
     melting_km: meltingLevels(input, matches),
   };
@@ -156,14 +156,14 @@ function cellOfPixel(pixels: number, cells: readonly CellShape[]): Int32Array {
  * 1 for each component without an echo near any of its pixels in the two previous scans.
  * All zero without an earlier scan.
  */
-function unseenComponents(field: HailField, labels: Labels, known: DetectionHistory): Uint8Array {
+function unseenComponents(field: HailField, labels: Labels, earlier: ReturnType<typeof confirmingScans>): Uint8Array {
   const unseen = new Uint8Array(labels.count);
-  if (known.scans.length === 0) return unseen;
+  if (earlier.length === 0) return unseen;
   unseen.fill(1);
   eachPixel(field, (row, i) => {
     const component = labels.label[i];
     if (component < 0 || unseen[component] === 0) return;
-    if (known.scans.some(({ pixels }) => anyNear(pixels, row, field.col[i], LASTING_REACH_PX))) unseen[component] = 0;
+    if (earlier.some(({ pixels }) => anyNear(pixels, row, field.col[i], LASTING_REACH_PX))) unseen[component] = 0;
   });
   return unseen;
 }

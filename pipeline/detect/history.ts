@@ -1,19 +1,29 @@
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { eachPixel, type HailField } from '../grid.ts';
+import { eachPixel, type HailField, type ScanField } from '../grid.ts';
 
-/** Number of earlier scans kept to distinguish a lasting echo from a spurious one. */
+/** Scans that are kept: the newest, and those of the six minutes before it, usually two minutes apart. */
+const SCANS_KEPT = 4;
+/** Number of earlier scans that distinguish a lasting echo from a spurious one. */
 const SCANS = 2;
 /** Largest age of these scans, minutes: after a longer gap the storm's past is unknown. */
 const SCANS_MAX_AGE_MIN = 10;
 /** Age up to which detections count for a place, minutes. */
 const PLACES_MAX_AGE_MIN = 30;
 
-/** Earlier scans as detection uses them: plain JSON, part of the checkpoint. */
+/** Pixels >= 5 mm of a scan as row x 7000 + column, ascending, and their values. */
+interface Echo {
+  readonly scan_time: number;
+  readonly window: Window;
+  readonly pixels: readonly number[];
+  readonly tenths: readonly number[];
+}
+
+/** Earlier scans: plain JSON, part of the checkpoint. */
 export interface DetectionHistory {
-  /** The last scans, oldest first, with their pixels >= 5 mm as row x 7000 + column, ascending. */
-  readonly scans: readonly { readonly scan_time: number; readonly pixels: readonly number[] }[];
+  /** The last scans, oldest first. */
+  readonly scans: readonly Echo[];
   /** Scan times with a detection, ascending, by geohash5. */
   readonly places: Readonly<Record<string, readonly number[]>>;
 }
@@ -24,17 +34,18 @@ function latticePlace(row: number, col: number): number {
   return row * LATTICE.cols + col;
 }
 
-/** History without the scans and detections that are too old at `scan_time`. */
-export function prune(history: DetectionHistory, scan_time: number): DetectionHistory {
-  const oldestScan = scan_time - SCANS_MAX_AGE_MIN * MS_PER_MIN;
-  const oldestPlace = scan_time - PLACES_MAX_AGE_MIN * MS_PER_MIN;
-  const places = Object.entries(history.places)
-    .map(([place, times]) => [place, times.filter((time) => time >= oldestPlace)] as const)
+/** History without the detections that are too old at `scan_time`. */
+export function prune({ scans, places }: DetectionHistory, scan_time: number): DetectionHistory {
+  const oldest = scan_time - PLACES_MAX_AGE_MIN * MS_PER_MIN;
+  const kept = Object.entries(places)
+    .map(([place, times]) => [place, times.filter((time) => time >= oldest)] as const)
     .filter(([, times]) => times.length > 0);
-  return {
-    scans: history.scans.filter((scan) => scan.scan_time >= oldestScan),
-    places: Object.fromEntries(places),
-  };
+  return { scans, places: Object.fromEntries(kept) };
+}
+
+/** The earlier scans in which an echo shows that it lasts. */
+export function confirmingScans({ scans }: DetectionHistory, scan_time: number): readonly Echo[] {
+  return scans.slice(-SCANS).filter((scan) => scan_time - scan.scan_time <= SCANS_MAX_AGE_MIN * MS_PER_MIN);
 }
 
 /** History with a scan appended: its pixels >= 5 mm and its places with a detection. */
@@ -46,18 +57,28 @@ export function append(
 ): DetectionHistory {
   const places: Record<string, readonly number[]> = { ...history.places };
   for (const place of [...detectedPlaces].sort()) places[place] = [...(places[place] ?? []), scan_time];
-  return {
-    scans: [...history.scans, { scan_time, pixels: pixelsOf(field) }].slice(-SCANS),
-    places,
-  };
+  return { scans: [...history.scans, echoOf(scan_time, field)].slice(-SCANS_KEPT), places };
 }
 
-function pixelsOf(field: HailField): number[] {
+function echoOf(scan_time: number, field: HailField): Echo {
   const pixels: number[] = [];
+  const tenths: number[] = [];
   eachPixel(field, (row, pixel) => {
-    if (field.tenths[pixel] >= CELL_GROW_MM * 10) pixels.push(latticePlace(row, field.col[pixel]));
+    if (field.tenths[pixel] < CELL_GROW_MM * 10) return;
+    pixels.push(latticePlace(row, field.col[pixel]));
+    tenths.push(field.tenths[pixel]);
   });
-  return pixels;
+  return { scan_time, window: field.window, pixels, tenths };
+}
+
+/** The field of a scan that is kept, from 5 mm on; its coverage is not stored. */
+export function echoField({ scan_time, window, pixels, tenths }: Echo): ScanField {
+  const rowStart = new Uint32Array(window.rows + 1);
+  for (const pixel of pixels) rowStart[Math.floor(pixel / LATTICE.cols) - window.row0 + 1]++;
+  for (let r = 0; r < window.rows; r++) rowStart[r + 1] += rowStart[r];
+  const col = Uint16Array.from(pixels, (pixel) => pixel % LATTICE.cols);
+  const mesh = { window, rowStart, col, tenths: Uint16Array.from(tenths), covered_px: 0, uncovered_px: 0 };
+  return { scan_time, mesh };
 }
 
 /** True when one of the ascending `places` lies within `reach` rows and columns of a pixel. */

@@ -2,9 +2,10 @@ import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { LATTICE, windowBbox } from '../../schemas/geo/lattice.ts';
 import { SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { Cell, Detection, TrackPoint } from '../../schemas/tables/radar.ts';
-import { MS_PER_MIN, scanId } from '../../schemas/time.ts';
+import { scanId } from '../../schemas/time.ts';
 import { findCells, trackedCells } from '../detect/cells.ts';
 import { findDetections } from '../detect/detections.ts';
+import { echoField } from '../detect/history.ts';
 import { labelHail } from '../detect/label.ts';
 import { cellHistory, cellPredictors, cellProbability } from '../detect/predict.ts';
 import { matchObjects } from '../detect/probsevere.ts';
@@ -16,8 +17,8 @@ import { advectBetween } from '../swath/advect-between.ts';
 import { drawScanTiles } from '../tiles/scan-tiles.ts';
 import { advanceTracks, cutCells } from '../track/advance.ts';
 import { motionsSince } from '../track/live-tracks.ts';
-import { patternMotion } from '../track/pattern-motion.ts';
-import { previousField, type TrackingState, toPreviousScan } from './state.ts';
+import { patternMotions } from '../track/pattern-motion.ts';
+import type { TrackingState } from './state.ts';
 
 /** Inputs of a scan besides its files and the scans before it. */
 interface ScanContext {
@@ -45,10 +46,6 @@ export interface ScanResult {
 export function processScan(input: ScanInput, before: TrackingState, context: ScanContext): ScanResult {
   const { scan_time, mesh } = input;
   const { storm_date } = context;
-  const previous = before.previousScan && {
-    scan_time: before.previousScan.scan_time,
-    mesh: previousField(before.previousScan),
-  };
 
   // Detect: connected pixels become storm cells, pixels of hail become detections; each cell finds its ProbSevere object.
   const labels = labelHail(mesh);
@@ -58,12 +55,13 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
 
   // Track: the live tracks move on and take the cells.
   const tracked = trackedCells(mesh, shapes, matches);
+  const scans = found.history.scans.map(echoField);
   const unseen = uncoveredPatches(input);
   const step = advanceTracks(before.tracks, {
     scan_time,
     cells: tracked,
     cut: cutCells(tracked, mesh.window, unseen ?? []),
-    pattern_motion: previous && patternMotion(previous.mesh, mesh, (scan_time - previous.scan_time) / MS_PER_MIN),
+    pattern_motions: patternMotions(scans, tracked),
   });
 
   // Probabilities: of each cell from its values and its past, of each track from its cell.
@@ -87,6 +85,7 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
 
   // Day maximum: the scan, and the pixels its storms passed over since a scan more than 4 minutes before.
   const motions = motionsSince(before.tracks, step.points);
+  const previous = scans.at(-2);
   const filled = previous ? advectBetween(previous, input, motions) : [];
 
   // Tiles: the scan as a map.
@@ -120,7 +119,6 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
       detect: found.history,
       tracks: step.live,
       probabilities: Object.fromEntries(step.live.tracks.map(({ track_id }) => [track_id, probabilities[track_id]])),
-      previousScan: toPreviousScan(input),
     },
   };
 }

@@ -2,13 +2,7 @@ import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { CELL_GROW_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
-import { eachPixel, type HailField, tenthsAt } from '../grid.ts';
-
-/** MESH of one scan. */
-export interface ScanField {
-  readonly scan_time: number;
-  readonly mesh: HailField;
-}
+import { eachPixel, type HailField, type ScanField, tenthsAt } from '../grid.ts';
 
 /** Displacement of one storm that both scans have. */
 interface StormMotion {

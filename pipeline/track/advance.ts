@@ -4,7 +4,7 @@ import type { MotionSource, TrackState } from '../../schemas/tables/radar.ts';
 import { MS_PER_DAY, MS_PER_MIN, scanId, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';
-import { extendTrail, hindcast, motionShare } from './hindcast.ts';
+import { extendTrail, hindcasts, motionShare, type TrailStep } from './hindcast.ts';
 import { branchMotion, centroidVariance, firstMotion, type Motion, predictMotion, updateMotion } from './kalman.ts';
 import {
   growthRate,
@@ -17,9 +17,9 @@ import {
   trendWord,
 } from './live-tracks.ts';
 import { type Matches, matchParts, PARTING_VELOCITY_SD_KM_MIN, strength } from './match.ts';
-import { type Heading, headingOf, inRegion, type Mover, regionalVelocity, type Vector, velocityOf } from './motion.ts';
+import { headingOf, type Mover, regionalVelocity, type Vector, velocityOf } from './motion.ts';
 import { partitionCells } from './partition-cells.ts';
-import { type CellAtPixel, type CellPart, cellAtPixel, maskOf, type TrackCell } from './track-cell.ts';
+import { type CellPart, cellAtPixel, maskOf, type TrackCell } from './track-cell.ts';
 
 /** Longest time that a track coasts through missing scans: ten minutes, and the half by which scans come early or late. */
 const COAST_MAX_MIN = 10.5;
@@ -30,13 +30,15 @@ const MISSED_SCANS_MAX = 3;
 const COVERED_SCANS_MAX = 2;
 const NEW_VELOCITY_SD_KM_MIN = 25 / 60;
 const UNKNOWN_VELOCITY_SD_KM_MIN = 60 / 60;
+/** Spread of the motions of storms about that of the pattern: a supercell leaves the mean wind by 7.5 m/s (Bunkers et al. 2000). */
+const PATTERN_SD_KM_MIN = 27 / 60;
 
 /** Input of the tracker for one scan. */
 export interface TrackScan {
   readonly scan_time: number;
   readonly cells: readonly TrackCell[];
-  /** Motion of the whole field since the previous scan; null while unknown. */
-  readonly pattern_motion: Heading | null;
+  /** Motion of the pattern around each cell, km/min; null, or all left out, while unknown. */
+  readonly pattern_motions?: readonly (Vector | null)[];
   /** Indices of the cells that an edge cuts (`cutCells`); none when left out. */
   readonly cut?: ReadonlySet<number>;
 }
@@ -54,6 +56,8 @@ export interface TrackStep {
 interface Flow {
   readonly velocity: Vector;
   readonly source: MotionSource;
+  /** Motion of the pattern around the cell. */
+  readonly pattern: Vector | null;
 }
 
 /** A track without a cell in a scan. */
@@ -87,7 +91,7 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   const live = all.filter(isLive);
   const lost = all.filter((prediction) => !isLive(prediction));
   const movers = live.flatMap(moverOf);
-  const flows = cells.map((cell) => flowAt(cell, movers, scan.pattern_motion));
+  const flows = cells.map((cell, index) => flowAt(cell, movers, scan.pattern_motions?.[index] ?? null));
   const owner = cellAtPixel(cells);
   const parts = partitionCells(
     cells,
@@ -109,7 +113,11 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
     const parent: Prediction | undefined = live[matches.parentOfPart[index]];
     return openTrack(part, scan_time, flowOf(part), parent);
   });
-  const seen = judgeMotions(linked, scan_time, owner);
+  const past = hindcasts(known.trail, scan_time, owner);
+  const seen = linked.map((track) => ({
+    ...track,
+    speed_kmh: track.speed_kmh && track.speed_kmh * motionShare(track, past),
+  }));
   const missed = live.flatMap((prediction, index) =>
     matches.partOfTrack[index] === -1 ? [coastTrack(prediction, live[matches.mergedInto[index]])] : [],
   );
@@ -121,7 +129,11 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   ];
   const coasting = missed.filter(({ state }) => state === 'coasted').map(({ track }) => track);
   return {
-    live: { scan_time, tracks: [...seen, ...coasting].sort(byId) },
+    live: {
+      scan_time,
+      tracks: [...seen, ...coasting].sort(byId),
+      trail: extendTrail(known.trail, scan_time, linked.flatMap(stepOf)),
+    },
     points: points.sort(byId),
     trackOfCell: strongestByCell(parts, seen),
     reshaped: new Set(live.flatMap(({ track }, at) => (matches.reshaped[at] === 1 ? [track.track_id] : []))),
@@ -169,19 +181,18 @@ function predictTrack(track: LiveTrack, scan_time: number): Prediction {
   };
 }
 
-/** A mature track as it moves by its published motion. */
+/** A mature track as it moves. */
 function moverOf({ track, motion }: Prediction): Mover[] {
-  const { speed_kmh, direction_deg } = track;
-  if (track.scan_count < MATURE_SCANS || speed_kmh === null || direction_deg === null) return [];
-  return [{ lat: motion.lat, lon: motion.lon, velocity: velocityOf({ speed_kmh, direction_deg }) }];
+  const velocity = { east: motion.east_km_min, north: motion.north_km_min };
+  return track.scan_count < MATURE_SCANS ? [] : [{ lat: motion.lat, lon: motion.lon, velocity }];
 }
 
-function flowAt(cell: TrackCell, movers: readonly Mover[], pattern_motion: Heading | null): Flow {
+function flowAt(cell: TrackCell, movers: readonly Mover[], pattern: Vector | null): Flow {
   const regional = regionalVelocity({ lat: cell.centroid_lat, lon: cell.centroid_lon }, movers);
-  if (regional) return { velocity: regional, source: 'neighbours' };
-  if (cell.motion_hint) return { velocity: velocityOf(cell.motion_hint), source: 'probsevere' };
-  if (pattern_motion) return { velocity: velocityOf(pattern_motion), source: 'grid_shift' };
-  return { velocity: { east: 0, north: 0 }, source: 'none' };
+  if (regional) return { velocity: regional, source: 'neighbours', pattern };
+  if (cell.motion_hint) return { velocity: velocityOf(cell.motion_hint), source: 'probsevere', pattern };
+  if (pattern) return { velocity: pattern, source: 'grid_shift', pattern };
+  return { velocity: { east: 0, north: 0 }, source: 'none', pattern };
 }
 
 /** Columns of a track that come from its cell in this scan alone. */
@@ -190,31 +201,27 @@ function lastCell(cell: TrackCell) {
   return { lat, lon, centroid_lat, centroid_lon, area_km2, estimated_size_mm, mask: maskOf(cell.rows, cell.cols) };
 }
 
-/** Published speed and direction: the track's own from its third scan on, before that the flow around it. */
-function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
-  if (scan_count >= MATURE_SCANS) return { ...headingOf(own), motion_source: 'track' } as const;
-  if (flow.source === 'none') return { speed_kmh: null, direction_deg: null, motion_source: 'none' } as const;
-  return { ...headingOf(flow.velocity), motion_source: flow.source };
+/**
+ * Published speed and direction: from the third scan on the track's own, drawn to that of the pattern by the variances of both;
+ * before that the pattern's, else the flow around it.
+ */
+function publishedMotion({ east_km_min: east, north_km_min: north, vv }: Motion, scan_count: number, flow: Flow) {
+  const { velocity, source, pattern } = flow;
+  if (scan_count >= MATURE_SCANS) {
+    const to = pattern ?? { east, north };
+    const weight = vv / (vv + PATTERN_SD_KM_MIN ** 2);
+    const drawn = { east: east + weight * (to.east - east), north: north + weight * (to.north - north) };
+    return { ...headingOf(drawn), motion_source: 'track' } as const;
+  }
+  if (pattern) return { ...headingOf(pattern), motion_source: 'grid_shift' } as const;
+  if (source === 'none') return { speed_kmh: null, direction_deg: null, motion_source: source } as const;
+  return { ...headingOf(velocity), motion_source: source };
 }
 
-/**
- * The tracks of a scan with their published motions, each shrunk until it moves the storms of the last half hour onto the cells of
- * this scan at least as well as no motion does.
- */
-function judgeMotions(tracks: readonly LiveTrack[], scan_time: number, owner: CellAtPixel): LiveTrack[] {
-  const judged = tracks.map(({ lat, lon, trail }) => ({ lat, lon, past: hindcast(trail, scan_time, owner) }));
-  return tracks.map((track, index) => {
-    const { speed_kmh, direction_deg, mask } = track;
-    if (speed_kmh === null || direction_deg === null) return track;
-    const own = judged[index];
-    const around = judged.filter((other) => other !== own && inRegion(own, other)).map(({ past }) => past);
-    const velocity = velocityOf({ speed_kmh, direction_deg });
-    return {
-      ...track,
-      speed_kmh: speed_kmh * motionShare(own.past, around),
-      trail: extendTrail(track.trail, { scan_time, velocity, mask }),
-    };
-  });
+/** A track of a scan as a later one judges its motion, before it is shrunk. */
+function stepOf({ lat, lon, last_seen, mask, speed_kmh, direction_deg }: LiveTrack): TrailStep[] {
+  if (speed_kmh === null || direction_deg === null) return [];
+  return [{ scan_time: last_seen, lat, lon, velocity: velocityOf({ speed_kmh, direction_deg }), mask }];
 }
 
 function openTrack(cell: CellPart, scan_time: number, flow: Flow, parent: Prediction | undefined): LiveTrack {
@@ -224,7 +231,6 @@ function openTrack(cell: CellPart, scan_time: number, flow: Flow, parent: Predic
   const motion = parent
     ? branchMotion(parent.motion, at, variance_km2, PARTING_VELOCITY_SD_KM_MIN)
     : firstMotion(at, variance_km2, flow.velocity, velocity_sd);
-  const velocity = { east: motion.east_km_min, north: motion.north_km_min };
   return {
     track_id: trackId(scan_time, cell.cell_index, cell.part),
     parent_track_id: parent?.track.track_id ?? null,
@@ -237,11 +243,10 @@ function openTrack(cell: CellPart, scan_time: number, flow: Flow, parent: Predic
     ...lastCell(cell),
     peak_area_km2: cell.area_km2,
     peak_estimated_size_mm: cell.estimated_size_mm,
-    trail: [],
     sizes: [{ scan_time, size_mm: cell.estimated_size_mm }],
     trend: STEADY,
     size_growth_rate_mm_per_min: null,
-    ...publishedMotion(velocity, 1, flow),
+    ...publishedMotion(motion, 1, flow),
   };
 }
 
@@ -271,7 +276,7 @@ function continueTrack(
     sizes,
     trend: nextTrend(track.trend, trendWord(growth, cell.estimated_size_mm)),
     size_growth_rate_mm_per_min: growth,
-    ...publishedMotion({ east: corrected.east_km_min, north: corrected.north_km_min }, scan_count, flow),
+    ...publishedMotion(corrected, scan_count, flow),
   };
 }
 

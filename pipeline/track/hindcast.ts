@@ -1,67 +1,62 @@
 import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { kmPerDegree, type Vector } from './motion.ts';
+import { inRegion, kmPerDegree, type Vector } from './motion.ts';
 import { type CellAtPixel, eachPixel, type Mask, maskPixels } from './track-cell.ts';
 
-/** Age of the oldest step of a trail: the middle lead of the nowcast. */
-const TRAIL_MAX_MIN = 30;
-/** Age from which on a step is judged, and the shortest time between two steps. */
+/** Age of the oldest step of a trail: the past is as long as the nowcast looks ahead. */
+const TRAIL_MAX_MIN = 45;
+/** Age from which on a step is judged, and the shortest time between two scans whose storms are kept. */
 const TRAIL_STEP_MIN = 4;
-/** Weight of the hindcasts of the storms around a track. */
-const NEIGHBOUR_WEIGHT = 0.1;
 /** Shares of a motion that are tried, from all of it to none. */
 const SHARES = [1, 0.75, 0.5, 0.25, 0] as const;
 
-/** A track in an earlier scan: its mask, and its motion at that time before shrinking, km/min. */
-export interface TrailStep {
+/** A storm in an earlier scan: its mask, and its motion at that time before shrinking, km/min. It may have ended since. */
+export interface TrailStep extends Position {
   readonly scan_time: number;
   readonly velocity: Vector;
   readonly mask: Mask;
 }
 
-/**
- * Sum over the earlier masks of the fraction that the cells of a scan cover, each mask moved by SHARES[share] of its motion.
- * Counted on first use: most motions are published unshrunk and need one share only.
- */
-type Hindcast = (share: number) => number;
+/** Fraction of an earlier mask that the cells of a scan cover, the mask moved by each of SHARES of its motion. */
+interface Hindcast extends Position {
+  readonly covered: readonly number[];
+}
 
-/** The steps of a trail within TRAIL_MAX_MIN, with a new one where the last is old enough. */
-export function extendTrail(trail: readonly TrailStep[], step: TrailStep): TrailStep[] {
-  const kept = trail.filter(({ scan_time }) => step.scan_time - scan_time <= TRAIL_MAX_MIN * MS_PER_MIN);
+/** The steps of a trail within TRAIL_MAX_MIN, with the storms of a scan where the last ones are old enough. */
+export function extendTrail(trail: readonly TrailStep[], scan_time: number, storms: readonly TrailStep[]): TrailStep[] {
+  const kept = trail.filter((step) => scan_time - step.scan_time <= TRAIL_MAX_MIN * MS_PER_MIN);
   const last = kept.at(-1);
-  const due = last === undefined || step.scan_time - last.scan_time >= TRAIL_STEP_MIN * MS_PER_MIN;
-  return due ? [...kept, step] : kept;
+  const due = last === undefined || scan_time - last.scan_time >= TRAIL_STEP_MIN * MS_PER_MIN;
+  return due ? [...kept, ...storms] : kept;
 }
 
-/** Hindcast of a scan by the motions of a trail; `owner`: the cells of the scan by pixel. */
-export function hindcast(trail: readonly TrailStep[], scan_time: number, owner: CellAtPixel): Hindcast {
-  const steps = trail
+/** Hindcasts of a scan by the motions of a trail; `owner`: the cells of the scan by pixel. */
+export function hindcasts(trail: readonly TrailStep[], scan_time: number, owner: CellAtPixel): Hindcast[] {
+  return trail
     .map((step) => ({ ...step, minutes: (scan_time - step.scan_time) / MS_PER_MIN }))
-    .filter(({ minutes }) => minutes >= TRAIL_STEP_MIN && minutes <= TRAIL_MAX_MIN);
-  const covered = (share: number) =>
-    steps.reduce((sum, { mask, velocity, minutes }) => {
-      const { rows_south, cols_east } = pixelsMoved(mask, velocity, share * minutes);
-      let pixels = 0;
-      eachPixel(mask, rows_south, cols_east, (key) => {
-        if (owner.has(key)) pixels++;
+    .filter(({ minutes }) => minutes >= TRAIL_STEP_MIN && minutes <= TRAIL_MAX_MIN)
+    .map(({ lat, lon, mask, velocity, minutes }) => {
+      const covered = SHARES.map((share) => {
+        const { rows_south, cols_east } = pixelsMoved(mask, velocity, share * minutes);
+        let pixels = 0;
+        eachPixel(mask, rows_south, cols_east, (key) => {
+          if (owner.has(key)) pixels++;
+        });
+        return pixels / maskPixels(mask);
       });
-      return sum + pixels / maskPixels(mask);
-    }, 0);
-  const known: number[] = [];
-  return (k) => {
-    known[k] ??= covered(SHARES[k]);
-    return known[k];
-  };
+      return { lat, lon, covered };
+    });
 }
 
 /**
- * Share of a storm's motion that is published: the largest that covers the storm's earlier masks at least as well as no motion does.
- * 1 without earlier masks. `around`: hindcasts of the storms around it.
+ * Share of a motion that is published at a place: the largest that covers the earlier masks within 100 km at least as well as no
+ * motion does; 1 without any.
  */
-export function motionShare(own: Hindcast, around: readonly Hindcast[]): number {
-  const sum = (k: number) => own(k) + NEIGHBOUR_WEIGHT * around.reduce((total, other) => total + other(k), 0);
-  const still = sum(SHARES.length - 1);
-  return SHARES.find((_, k) => sum(k) >= still) ?? 1;
+export function motionShare(at: Position, past: readonly Hindcast[]): number {
+  const near = past.filter((step) => inRegion(at, step));
+  const covered = SHARES.map((_, k) => near.reduce((sum, step) => sum + step.covered[k], 0));
+  return SHARES[covered.findIndex((sum) => sum >= covered[SHARES.length - 1])];
 }
 
 /** Displacement of an object in whole rows and columns, at its latitude. */

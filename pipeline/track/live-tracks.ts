@@ -23,8 +23,6 @@ export interface LiveTrack
   readonly centroid_lon: number;
   /** Runs of the last cell's pixels, see `Mask`. */
   readonly mask: readonly number[];
-  /** Earlier masks and motions, by which its motion is judged. */
-  readonly trail: readonly TrailStep[];
   /** Largest sizes of the last ten minutes. */
   readonly sizes: readonly SizeAt[];
   readonly trend: TrendState;
@@ -36,9 +34,11 @@ export interface LiveTracks {
   readonly scan_time: number | null;
   /** Live tracks by track_id. */
   readonly tracks: readonly LiveTrack[];
+  /** Earlier storms and their motions, by which motions are judged; oldest first. */
+  readonly trail: readonly TrailStep[];
 }
 
-export const noLiveTracks: LiveTracks = { scan_time: null, tracks: [] };
+export const noLiveTracks: LiveTracks = { scan_time: null, tracks: [], trail: [] };
 
 /** Start and end of the motion of the storms that have a cell in this scan and in the previous one. */
 export function motionsSince(

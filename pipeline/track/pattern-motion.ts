@@ -1,16 +1,22 @@
-import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
-import { eachPixel, type HailField, lowerBound } from '../grid.ts';
-import { type Heading, headingOf, kmPerDegree, type Mover, medianVelocity, type Vector } from './motion.ts';
+import { LATTICE, latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
+import { type HailField, lowerBound, type ScanField } from '../grid.ts';
+import { kmPerDegree, type Vector } from './motion.ts';
 
-/** Side of the blocks that are matched independently, pixels of 0.01 degrees. */
-const BLOCK_PX = 100;
+/** Side of the block that is matched, pixels of 0.01 degrees: a storm and what is around it. */
+const BLOCK_PX = 60;
 /** Width of a pixel at 50 N, the northernmost that are served, rounded down, km. */
 const NARROWEST_PIXEL_KM = 0.7;
-/** Fewest pixels of a block that counts, and the least similarity of its best shift. */
-const BLOCK_PIXELS_MIN = 30;
+/** Least similarity of the best shift. */
 const SIMILARITY_MIN = 0.5;
 /** Largest speed of storms, km/min (144 km/h): limits the shifts that are tried. */
 const SPEED_MAX_KM_MIN = 2.4;
+/**
+ * Usual interval between two fields, with half a minute by which scans come late. A radar takes four to six minutes for a volume:
+ * merged fields of two minutes apart show some echoes twice, and the motion between them comes out a fifth too slow.
+ */
+const PATTERN_INTERVAL_MIN = 6.5;
 /** Longest interval between two fields: beyond it their patterns differ too much. */
 const INTERVAL_MAX_MIN = 10;
 
@@ -20,67 +26,40 @@ interface Patch {
   readonly side: number;
 }
 
-/** Motion of the pattern of a whole field between two scans, the median over its blocks; null when no block qualifies. */
-export function patternMotion(before: HailField, after: HailField, minutes: number): Heading | null {
-  const velocity = medianVelocity(blockMotions(before, after, minutes).map((block) => block.velocity));
-  return velocity && headingOf(velocity);
+/**
+ * Motion of the pattern around each place in the last of some scans, km/min, since the oldest within PATTERN_INTERVAL_MIN, else
+ * since the one before; null where it cannot be recognised.
+ */
+export function patternMotions(scans: readonly ScanField[], places: readonly Position[]): (Vector | null)[] {
+  const [now, ...earlier] = scans.toReversed();
+  const minutes = ({ scan_time }: ScanField) => (now.scan_time - scan_time) / MS_PER_MIN;
+  const before = earlier.findLast((scan) => minutes(scan) <= PATTERN_INTERVAL_MIN) ?? earlier[0];
+  if (before === undefined || minutes(before) > INTERVAL_MAX_MIN) return places.map(() => null);
+  return places.map((place) => patternMotion(before.mesh, now.mesh, minutes(before), place));
 }
 
 /**
- * Motion of each block of a field between two scans, at the centre of the block, km/min; none when the scans lie too far apart.
- *
- * Block matching: each block of 100 x 100 pixels is shifted against the earlier field. Its best shift has the largest
+ * Block matching: a block of 60 x 60 pixels is shifted against the earlier field. Its best shift has the largest
  * 2 sum(ab) / (sum(aa) + sum(bb)), refined to sub-pixels by a parabola.
  */
-function blockMotions(before: HailField, after: HailField, minutes: number): Mover[] {
-  if (minutes <= 0 || minutes > INTERVAL_MAX_MIN) return [];
+function patternMotion(before: HailField, after: HailField, minutes: number, at: Position): Vector | null {
   const reach = Math.ceil((SPEED_MAX_KM_MIN * minutes) / NARROWEST_PIXEL_KM);
-  return busyBlocks(after).flatMap(({ row, col }) => {
-    const velocity = blockVelocity(before, after, { row, col }, reach, minutes);
-    return velocity ? [{ lat: rowLat(row + BLOCK_PX / 2), lon: colLon(col + BLOCK_PX / 2), velocity }] : [];
-  });
-}
-
-/** North-west corners of the blocks with enough pixels, from north, then from west. */
-function busyBlocks(field: HailField): { readonly row: number; readonly col: number }[] {
-  const { window } = field;
-  const across = Math.ceil(window.cols / BLOCK_PX);
-  const pixels = new Uint32Array(across * Math.ceil(window.rows / BLOCK_PX));
-  eachPixel(field, (row, i) => {
-    const block =
-      Math.floor((row - window.row0) / BLOCK_PX) * across + Math.floor((field.col[i] - window.col0) / BLOCK_PX);
-    pixels[block] = pixels[block] + 1;
-  });
-  return [...pixels.keys()]
-    .filter((block) => pixels[block] >= BLOCK_PIXELS_MIN)
-    .map((block) => ({
-      row: window.row0 + Math.floor(block / across) * BLOCK_PX,
-      col: window.col0 + (block % across) * BLOCK_PX,
-    }));
-}
-
-function blockVelocity(
-  before: HailField,
-  after: HailField,
-  { row, col }: { readonly row: number; readonly col: number },
-  reach: number,
-  minutes: number,
-): Vector | null {
+  const row = latRow(at.lat) - BLOCK_PX / 2;
+  const col = lonCol(at.lon) - BLOCK_PX / 2;
   const block = patch(after, row, col, BLOCK_PX);
-  const pixels = [...block.values.keys()].filter((i) => block.values[i] > 0);
   const around = patch(before, row - reach, col - reach, BLOCK_PX + 2 * reach);
-  const similarity = similarities(block, pixels, around, reach);
+  const similarity = similarities(block, around, reach);
   const side = 2 * reach + 1;
   const best = similarity.indexOf(Math.max(...similarity));
   const south = Math.floor(best / side);
   const east = best % side;
   const onEdge = south === 0 || east === 0 || south === side - 1 || east === side - 1;
-  if (similarity[best] < SIMILARITY_MIN || onEdge) return null;
-  const at = (i: number) => similarity[i];
+  if (!(similarity[best] >= SIMILARITY_MIN) || onEdge) return null;
+  const shift = (step: number) => vertex(similarity[best - step], similarity[best], similarity[best + step]);
   // The block came from `reach - index` pixels further south and east: its own motion is the opposite.
-  const pixelsSouth = reach - (south + vertex(at(best - side), at(best), at(best + side)));
-  const pixelsEast = reach - (east + vertex(at(best - 1), at(best), at(best + 1)));
-  const km = kmPerDegree(rowLat(row + BLOCK_PX / 2));
+  const pixelsSouth = reach - (south + shift(side));
+  const pixelsEast = reach - (east + shift(1));
+  const km = kmPerDegree(at.lat);
   const scale = LATTICE.step / minutes;
   return { east: pixelsEast * scale * km.east, north: -pixelsSouth * scale * km.north };
 }
@@ -102,18 +81,19 @@ function patch(field: HailField, row: number, col: number, side: number): Patch 
 }
 
 /** Similarity of a block with every square of its size in the earlier patch, row by row of shifts from the north-west. */
-function similarities(block: Patch, pixels: readonly number[], around: Patch, reach: number): Float64Array {
+function similarities(block: Patch, around: Patch, reach: number): Float64Array {
   const side = 2 * reach + 1;
   const own = block.values.reduce((sum, value) => sum + value * value, 0);
   const squares = sumTable(around);
+  const pixels = Uint16Array.from([...block.values.keys()].filter((i) => block.values[i] > 0));
+  const values = Float64Array.from(pixels, (i) => block.values[i]);
+  const places = Uint16Array.from(pixels, (i) => Math.floor(i / block.side) * around.side + (i % block.side));
   const similarity = new Float64Array(side * side);
   for (let south = 0; south < side; south++)
     for (let east = 0; east < side; east++) {
+      const first = south * around.side + east;
       let common = 0;
-      for (const i of pixels) {
-        const r = Math.floor(i / block.side);
-        common += block.values[i] * around.values[(r + south) * around.side + (i % block.side) + east];
-      }
+      for (let k = 0; k < places.length; k++) common += values[k] * around.values[first + places[k]];
       const other = boxSum(squares, around.side + 1, south, east, block.side);
       similarity[south * side + east] = (2 * common) / (own + other);
     }

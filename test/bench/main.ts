@@ -6,11 +6,22 @@ import { forecast } from './forecast.ts';
 import { history } from './history.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
+import { motion } from './motion.ts';
 import { scan } from './scan.ts';
 import { viewer } from './viewer.ts';
 
 type Bench = (args: string[]) => Promise<void>;
-const BENCHES: Readonly<Record<string, Bench>> = { decode, forecast, scan, day, http, lookups, history, viewer };
+const BENCHES: Readonly<Record<string, Bench>> = {
+  decode,
+  forecast,
+  scan,
+  day,
+  http,
+  lookups,
+  history,
+  motion,
+  viewer,
+};
 
 /** `npm run bench` runs all with their usual arguments; `npm run bench -- NAME …` one with its own. */
 async function run([name, ...args]: string[]): Promise<void> {

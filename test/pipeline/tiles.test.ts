@@ -3,7 +3,7 @@ import type { VectorTileFeature } from '@mapbox/vector-tile';
 import test from 'ava';
 import fc from 'fast-check';
 import { BadInput } from '../../pipeline/error.ts';
-import type { CompanionValues, Grid, HailField } from '../../pipeline/grid.ts';
+import type { CompanionValues, Grid, HailField, ScanField } from '../../pipeline/grid.ts';
 import { readGrid } from '../../pipeline/read/mrms.ts';
 import { uncoveredBlocks } from '../../pipeline/read/uncovered.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type ScanOfDay,
   updateDayMaximum,
 } from '../../pipeline/swath/accumulate.ts';
-import { advectBetween, type FilledPixel, type ScanField } from '../../pipeline/swath/advect-between.ts';
+import { advectBetween, type FilledPixel } from '../../pipeline/swath/advect-between.ts';
 import { drawTiers } from '../../pipeline/swath/tiers.ts';
 import { type DailyTilesContent, drawDailyTiles } from '../../pipeline/tiles/daily-tiles.ts';
 import { drawReflectivityTiles } from '../../pipeline/tiles/reflectivity-tiles.ts';

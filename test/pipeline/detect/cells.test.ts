@@ -571,10 +571,10 @@ test('a scan with several detections in one geohash5 counts once', (t) => {
   t.is(inTurn([draw('1 1 1'), draw('1')]).detections[0]?.scan_count, 2);
 });
 
-test('history stays bounded: two scans, and places of the last 30 minutes', (t) => {
+test('history stays bounded: four scans, and places of the last 30 minutes', (t) => {
   const fields = Array.from({ length: 40 }, (_, n) => drawTenths([[100 + n]], { col0: 3000 + 10 * n }));
   const { history } = inTurn(fields);
-  t.is(history.scans.length, 2);
+  t.is(history.scans.length, 4);
   // 30 minutes and both ends are 16 scans; two neighbouring ones may share a place.
   t.true(Object.keys(history.places).length <= 16);
 });

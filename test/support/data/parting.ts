@@ -83,7 +83,7 @@ export function follow(frames: readonly (readonly TrackCell[] | null)[]) {
   return frames.flatMap((cells, k) => {
     if (cells === null) return [];
     const scan_time = START + k * MINUTES * 60_000;
-    const step = advanceTracks(live, { scan_time, cells, pattern_motion: null });
+    const step = advanceTracks(live, { scan_time, cells });
     live = step.live;
     return { cells, step };
   });
