@@ -411,7 +411,7 @@ function pipelineMetrics(): KnownMetric[] {
 const OF_SERVICE: KnownMetric[] = [];
 
 test.before(async () => {
-  const service = await startService({ endpoints: [] });
+  const service = await startService();
   const metrics = await serviceMetrics(createMetrics(), service.services)();
   OF_SERVICE.push(...knownIn(metrics.getMetricsAsArray()));
   await service.close();

@@ -34,7 +34,7 @@ import { serviceMetrics } from '../../api/metrics/service-metrics.ts';
 import { onThread } from '../../api/published/thread.ts';
 import { getHailCurrent } from '../../api/routes/hail-current.ts';
 import { getHealth } from '../../api/routes/health.ts';
-import { ENDPOINTS, GUEST_ENDPOINTS } from '../../api/routes/index.ts';
+import { GUEST_ENDPOINTS } from '../../api/routes/index.ts';
 import { GUEST_RATE_PER_MINUTE, GUESTS_AT_ONCE } from '../../api/server/admit.ts';
 import { telemetryOf } from '../../api/server/answer.ts';
 import type { Endpoint } from '../../api/server/endpoint.ts';
@@ -43,7 +43,7 @@ import type { Services } from '../../api/services.ts';
 import { decimal } from '../../schemas/units.ts';
 import { midnight, NOW_MS, preparedRoot } from '../support/data/world.ts';
 import type { answer } from '../support/service/sample-thread.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { type RunningService, serviceFor, startService } from '../support/service/service.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
 import { until } from '../support/until.ts';
 
@@ -129,17 +129,15 @@ async function openMany({ url }: RunningService, count: number): Promise<number>
 }
 
 test('the 201st connection from one address is closed, and there is room again once others are', async (t) => {
-  const service = await startService({ endpoints: [] });
+  const service = await serviceFor(t);
   t.is(await openMany(service, 203), 200);
   await until(async () => (await connectionsOf(service)) === 0);
   t.is(await openMany(service, 5), 5);
-  await service.close();
 });
 
 test('connections of a trusted proxy are those of many clients', async (t) => {
-  const service = await startService({ endpoints: [], app: { trusted: trustedProxies(['127.0.0.1/32']) } });
+  const service = await serviceFor(t, { app: { trusted: trustedProxies(['127.0.0.1/32']) } });
   t.is(await openMany(service, 203), 203);
-  await service.close();
 });
 
 function connectionsOf({ server }: RunningService): Promise<number> {
@@ -269,15 +267,9 @@ const OPEN = [
   '/v1/events?date_start=2026-05-01&date_end=2026-05-02',
 ];
 
-async function service(t: { teardown: (end: () => Promise<void>) => void }, is_public = true) {
-  const started = await startService({
-    endpoints: ENDPOINTS,
-    data_root: await wholeRoot(),
-    now_ms: WHOLE_NOW_MS,
-    app: is_public ? { guestEndpoints: GUEST_ENDPOINTS } : {},
-  });
-  t.teardown(started.close);
-  return started;
+async function service(t: ExecutionContext, is_public = true) {
+  const app = is_public ? { guestEndpoints: GUEST_ENDPOINTS } : {};
+  return await serviceFor(t, { data_root: await wholeRoot(), now_ms: WHOLE_NOW_MS, app });
 }
 
 const used = async ({ json }: { json: (path: string) => Promise<unknown> }) =>
@@ -362,9 +354,7 @@ async function serviceOf(t: ExecutionContext, body: () => Readable): Promise<Run
   const handler = (ctx: { body: unknown }) => {
     ctx.body = body();
   };
-  const service = await startService({ endpoints: [], app: { publicRoutes: [{ path: '/it', handler }] } });
-  t.teardown(service.close);
-  return service;
+  return await serviceFor(t, { app: { publicRoutes: [{ path: '/it', handler }] } });
 }
 
 async function begun({ url }: RunningService): Promise<IncomingMessage> {
@@ -392,7 +382,7 @@ test('a file that cannot be read to its end is a failure of ours, and breaks its
   const reply = await begun(service);
   await closeOf(reply);
   t.false(reply.complete);
-  t.deepEqual(service.failures, [lost]);
+  t.deepEqual(service.failures.splice(0), [lost]);
 });
 
 test('a client that goes away while it is answered is no failure', async (t) => {
@@ -619,13 +609,11 @@ function seriesOf(page: string): ReadonlyMap<string, number> {
 
 async function measured(t: ExecutionContext, data_root?: string, guestEndpoints: readonly Endpoint[] = []) {
   const metrics = createMetrics();
-  const service = await startService({
-    endpoints: [getHailCurrent],
+  const service = await serviceFor(t, {
     now_ms: NOW_MS,
     ...(data_root === undefined ? {} : { data_root }),
     app: { guestEndpoints, telemetry: telemetryOf(pino({ level: 'silent' }), metrics) },
   });
-  t.teardown(service.close);
   return { metrics, service, pageOf: (changes: Partial<Services> = {}) => pageOf(metrics, service, changes) };
 }
 

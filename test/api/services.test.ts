@@ -7,8 +7,6 @@ import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { verifyLedger } from '../../api/billing/usage.ts';
 import { readConfig, SettingsError } from '../../api/config.ts';
-import { livez, readyz } from '../../api/routes/health.ts';
-import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openServices } from '../../api/services.ts';
 import { openWebhookClient } from '../../api/webhooks/client.ts';
 import { startWorkers, type Worker } from '../../api/workers.ts';
@@ -17,7 +15,7 @@ import { pluck } from '../support/data/rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import { startServe } from '../support/service/serve-child.ts';
-import { type CallInit, type RunningService, type ServiceOptions, startService } from '../support/service/service.ts';
+import { type CallInit, type RunningService, type ServiceOptions, serviceFor } from '../support/service/service.ts';
 import { testUnknownSettings } from '../support/service/unknown-settings.ts';
 import { until } from '../support/until.ts';
 
@@ -161,13 +159,7 @@ const UPLOAD = {
 const ALIVE = ['/livez', '/readyz', '/v1/health'];
 
 async function start(t: ExecutionContext, options: Partial<ServiceOptions> = {}): Promise<RunningService> {
-  const service = await startService({
-    endpoints: ENDPOINTS,
-    public_routes: (services) => [livez, readyz(services)],
-    ...options,
-  });
-  t.teardown(service.close);
-  return service;
+  return await serviceFor(t, options);
 }
 
 /** Another process that holds the records' write lock from when this returns until it is released. */
@@ -226,6 +218,7 @@ test.serial(
     t.true(await recovers(service, COVERAGE));
     t.deepEqual(await rowsOf(service), [2, 0]);
     t.deepEqual((await verifyLedger(service.records.reader)).faults, []);
+    t.true(service.failures.splice(0).length >= 3);
   },
 );
 

@@ -33,7 +33,6 @@ let service: RunningService;
 
 test.before(async () => {
   service = await startService({
-    endpoints: [],
     data_root: ROOT,
     public_routes: () => [
       ...viewerPages(BASE, { embed_origins: ['https://news.example', 'https://*.example.org'] }),

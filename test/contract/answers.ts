@@ -1,7 +1,6 @@
-import { rmSync } from 'node:fs';
-import type { ExecutionContext } from 'ava';
-import type { RunningService } from '../support/service/service.ts';
-import { closeWithoutFailures } from '../support/service/test-with.ts';
+import test, { type ExecutionContext } from 'ava';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, serviceFor } from '../support/service/service.ts';
 
 /** Answer to a call that is expected to succeed, as its schema reads it. */
 export async function parsed<Answer>(
@@ -22,8 +21,24 @@ export async function isRefusedFor(t: ExecutionContext, call: Promise<Response>,
   t.true(message.startsWith(parameter), message);
 }
 
-/** Closes a service that is not expected to have reported any failure, and deletes its data. */
-export async function closeWithData(t: ExecutionContext, service: RunningService, data_root: string): Promise<void> {
-  await closeWithoutFailures(t, service);
-  rmSync(data_root, { recursive: true, force: true });
+/** Sets the clock of a service for the length of a test. */
+export function setClock(t: ExecutionContext, { clock }: RunningService, now_ms: number): void {
+  const before_ms = clock.ms;
+  clock.ms = now_ms;
+  t.teardown(() => {
+    clock.ms = before_ms;
+  });
+}
+
+/** Declares that a GET endpoint refuses queries, before any data are read: the service holds none. */
+export function declareRefusals(path: string, now_ms: number, queries: readonly string[]): void {
+  test(`GET ${path} refuses values that it does not take, and charges nothing`, async (t) => {
+    const service = await serviceFor(t, { now_ms });
+    for (const query of queries) {
+      const response = await service.call(`${path}?${query}`);
+      t.is(response.status, 400, query);
+      t.like(await response.json(), { error: 'invalid_parameter' }, query);
+    }
+    t.is(await creditsUsed(service), 0);
+  });
 }

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import anyTest from 'ava';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import type { AreaSummary } from '../../schemas/resources/area.ts';
 import { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
@@ -8,10 +5,9 @@ import type { PortfolioLocations } from '../../schemas/resources/portfolio-locat
 import { UPLOAD_ROWS_MAX } from '../../schemas/resources/portfolio-upload.ts';
 import { positionsOf, starRing } from '../support/data/rings.ts';
 import { pluck } from '../support/data/rows.ts';
-import { midnight, publish, SCRATCH } from '../support/data/world.ts';
+import { midnight, preparedRoot } from '../support/data/world.ts';
 import { raise } from '../support/service/alerts.ts';
 import {
-  AREA_ENDPOINTS,
   AREAS,
   answerOf,
   changeArea,
@@ -31,7 +27,6 @@ import {
   creditsUsed,
   IMPACTS,
   LOCATIONS,
-  PORTFOLIO,
   rows,
   sending,
   strangersKey,
@@ -42,7 +37,7 @@ import { type RunningService, SERVICE_NOW_MS, startService } from '../support/se
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 import { parsed } from './answers.ts';
 
-const test = testWith(() => startService({ endpoints: [...AREA_ENDPOINTS, ...PORTFOLIO] }), closeWithoutFailures);
+const test = testWith(() => startService(), closeWithoutFailures);
 const NOW = '2026-05-02T00:55:00.000Z';
 
 function post(service: RunningService, body: unknown, headers: Record<string, string> = {}) {
@@ -320,23 +315,12 @@ test('the alerts of an area go with it, those of others stay', async (t) => {
   t.deepEqual(await reader.selectFrom('alerts').select('location_id').execute(), [{ location_id: other.id }]);
 });
 
-interface Moving {
-  readonly service: RunningService;
-  readonly clock: { now_ms: number };
-}
-
-async function start(): Promise<Moving> {
-  const clock = { now_ms: SERVICE_NOW_MS };
-  return { clock, service: await startService({ endpoints: AREA_ENDPOINTS, now: () => clock.now_ms }) };
-}
-
-const testChange = testWith(start, (t, { service }) => closeWithoutFailures(t, service));
 const LATER = '2026-05-02T01:55:00.000Z';
 
-testChange('a new name raises the version and the time of the change, and leaves the rest', async (t) => {
-  const { service, clock } = t.context;
+test('a new name raises the version and the time of the change, and leaves the rest', async (t) => {
+  const service = t.context;
   const made = await makeArea(service, polygonBody({ real_time: true }));
-  clock.now_ms += 3_600_000;
+  service.clock.ms += 3_600_000;
   const { status, body } = await changeArea(service, made.id, { expected_version: 1, name: 'new' });
   t.is(status, 200);
   t.deepEqual(body, { ...made, name: 'new', version: 2, updated_at: LATER });
@@ -344,10 +328,10 @@ testChange('a new name raises the version and the time of the change, and leaves
   t.is((await geometryOf(service, made.id)).updated_at, made.updated_at);
 });
 
-testChange('a new geometry is replaced whole, judged like a new one, and counted by its difference', async (t) => {
-  const { service, clock } = t.context;
+test('a new geometry is replaced whole, judged like a new one, and counted by its difference', async (t) => {
+  const service = t.context;
   const { id, area_sq_mi } = await makeArea(service, polygonBody());
-  clock.now_ms += 3_600_000;
+  service.clock.ms += 3_600_000;
   const { body } = await changeArea(service, id, { expected_version: 1, geometry: squareAt(-90, 40, 0.2) });
   t.like(body, { version: 2, bbox: [-90, 40, -89.8, 40.2], centroid_geohash4: 'dp0h' });
   t.true((body.area_sq_mi ?? 0) > 3 * area_sq_mi);
@@ -358,35 +342,32 @@ testChange('a new geometry is replaced whole, judged like a new one, and counted
   t.regex(bad.body.message ?? '', /^\/geometry\/coordinates\/0\/0: lon is 90, /);
 });
 
-testChange('a new point moves a point area', async (t) => {
-  const { service } = t.context;
+test('a new point moves a point area', async (t) => {
+  const service = t.context;
   const { id } = await makeArea(service, pointBody());
   const { body } = await changeArea(service, id, { expected_version: 1, point: { lat: 40, lon: -100 } });
   t.like(body, { version: 2, point: { lat: 40, lng: -100 }, bbox: [-100, 40, -100, 40], area_sq_mi: 1 });
 });
 
-testChange(
-  'a stale version is 409 version_conflict, tells the present one, changes nothing and costs nothing',
-  async (t) => {
-    const { service } = t.context;
-    const { id } = await makeArea(service, pointBody());
-    await changeArea(service, id, { expected_version: 1, name: 'second' });
-    for (const expected_version of [1, 3, 0, -1]) {
-      const { status, body } = await changeArea(service, id, { expected_version, name: 'third' });
-      t.deepEqual([status, body.error], [409, 'version_conflict']);
-      t.is(body.message, `/expected_version: is ${expected_version}, the area has version 2`);
-    }
-    t.is(((await service.json(`${AREAS}/${id}`)) as { name: string }).name, 'second');
-    t.is(await creditsUsed(service), 3 + 3 + 1);
-  },
-);
+test('a stale version is 409 version_conflict, tells the present one, changes nothing and costs nothing', async (t) => {
+  const service = t.context;
+  const { id } = await makeArea(service, pointBody());
+  await changeArea(service, id, { expected_version: 1, name: 'second' });
+  for (const expected_version of [1, 3, 0, -1]) {
+    const { status, body } = await changeArea(service, id, { expected_version, name: 'third' });
+    t.deepEqual([status, body.error], [409, 'version_conflict']);
+    t.is(body.message, `/expected_version: is ${expected_version}, the area has version 2`);
+  }
+  t.is(((await service.json(`${AREAS}/${id}`)) as { name: string }).name, 'second');
+  t.is(await creditsUsed(service), 3 + 3 + 1);
+});
 
 for (const [kind, body] of [
   ['polygon', polygonBody()],
   ['point', pointBody()],
 ] as const)
-  testChange(`PATCH /v1/areas/{id} takes a ${kind} area as GET returns it, and changes its name alone`, async (t) => {
-    const { service } = t.context;
+  test(`PATCH /v1/areas/{id} takes a ${kind} area as GET returns it, and changes its name alone`, async (t) => {
+    const service = t.context;
     const made = await makeArea(service, body);
     const sent = { ...made, expected_version: 1, name: 'new', kind: 'any', real_time: true };
     t.is((await changeArea(service, made.id, sent)).status, 200);
@@ -413,8 +394,8 @@ for (const [what, kind, change, message] of [
   ['with both', 'polygon', { ...POINT_CHANGE, ...OUTLINE_CHANGE }, /^\/point: is given beside geometry/],
   ['with a point outside CONUS', 'point', { point: { lat: 35, lng: 97 } }, /^\/point: lon is 97/],
 ] as const)
-  testChange(`PATCH /v1/areas/{id} ${what} is 400 bad_request, and changes nothing`, async (t) => {
-    const { service } = t.context;
+  test(`PATCH /v1/areas/{id} ${what} is 400 bad_request, and changes nothing`, async (t) => {
+    const service = t.context;
     const made = await makeArea(service, kind === 'point' ? pointBody() : polygonBody());
     const answer = await changeArea(service, made.id, { expected_version: 1, ...change });
     t.deepEqual([answer.status, answer.body.error], [400, 'bad_request']);
@@ -422,31 +403,27 @@ for (const [what, kind, change, message] of [
     t.deepEqual(await service.json(`${AREAS}/${made.id}`), made);
   });
 
-testChange(
-  'an area that would grow over the quota is 429 resource_exhausted; it may shrink, and change its name, over it',
-  async (t) => {
-    const { service } = t.context;
-    await changePlan(service, { quotas: { ...SELF_HOSTED.quotas, area_sq_mi: 100 } });
-    const { id } = await makeArea(service, polygonBody());
-    const grown = await changeArea(service, id, { expected_version: 1, geometry: squareAt(-97, 35, 0.2) });
-    t.deepEqual([grown.status, grown.body.error], [429, 'resource_exhausted']);
-    t.is(grown.body.message, 'area_sq_mi: the plan allows 100 square miles');
-    await service.records.transaction(async (rows) => {
-      await rows.updateTable('areas').set({ area_sq_mi: 250 }).execute();
-    });
-    t.is((await changeArea(service, id, { expected_version: 1, name: 'over it' })).status, 200);
-    t.is((await changeArea(service, id, { expected_version: 2, geometry: squareAt(-97, 35, 0.2) })).status, 200);
-  },
-);
+test('an area that would grow over the quota is 429 resource_exhausted; it may shrink, and change its name, over it', async (t) => {
+  const service = t.context;
+  await changePlan(service, { quotas: { ...SELF_HOSTED.quotas, area_sq_mi: 100 } });
+  const { id } = await makeArea(service, polygonBody());
+  const grown = await changeArea(service, id, { expected_version: 1, geometry: squareAt(-97, 35, 0.2) });
+  t.deepEqual([grown.status, grown.body.error], [429, 'resource_exhausted']);
+  t.is(grown.body.message, 'area_sq_mi: the plan allows 100 square miles');
+  await service.records.transaction(async (rows) => {
+    await rows.updateTable('areas').set({ area_sq_mi: 250 }).execute();
+  });
+  t.is((await changeArea(service, id, { expected_version: 1, name: 'over it' })).status, 200);
+  t.is((await changeArea(service, id, { expected_version: 2, geometry: squareAt(-97, 35, 0.2) })).status, 200);
+});
 
 /** A service whose clock goes on by a second with each look at it, so that changes have an order in time. */
-async function startMoving(): Promise<Moving> {
-  const clock = { now_ms: SERVICE_NOW_MS };
-  const service = await startService({ endpoints: AREA_ENDPOINTS, now: () => (clock.now_ms += 1000) });
-  return { service, clock };
+function startMoving(): Promise<RunningService> {
+  let now_ms = SERVICE_NOW_MS;
+  return startService({ now: () => (now_ms += 1000) });
 }
 
-const testListing = testWith(startMoving, (t, { service }) => closeWithoutFailures(t, service));
+const testListing = testWith(startMoving, closeWithoutFailures);
 
 async function makePoints(service: RunningService, count: number): Promise<string[]> {
   const ids: string[] = [];
@@ -459,7 +436,7 @@ function idsOf({ areas }: { areas: readonly { id: string }[] }): string[] {
 }
 
 testListing('without areas the list is empty and nothing is used', async (t) => {
-  t.deepEqual(await listAreas(t.context.service), {
+  t.deepEqual(await listAreas(t.context), {
     areas: [],
     count: 0,
     next_cursor: null,
@@ -468,7 +445,7 @@ testListing('without areas the list is empty and nothing is used', async (t) => 
 });
 
 testListing('an area is listed by its summary, the last changed first, and usage counts all of them', async (t) => {
-  const { service } = t.context;
+  const service = t.context;
   const [a = '', b = ''] = await makePoints(service, 2);
   const { id } = await makeArea(service, polygonBody({ geometry: polygonOf(SQUARE), real_time: true }));
   await changeArea(service, a, { expected_version: 1, name: 'changed' });
@@ -488,7 +465,7 @@ testListing('an area is listed by its summary, the last changed first, and usage
 });
 
 testListing('kind and group_id choose the areas of a list, usage stays that of all', async (t) => {
-  const { service } = t.context;
+  const service = t.context;
   const polygon = await makeArea(service, polygonBody());
   const north = await makeArea(service, pointBody({ group_id: 'north & "east"' }));
   const single = await makeArea(service, pointBody());
@@ -501,7 +478,7 @@ testListing('kind and group_id choose the areas of a list, usage stays that of a
 });
 
 testListing('a walk ends although areas change while it goes on, and sees each that nobody touched once', async (t) => {
-  const { service } = t.context;
+  const service = t.context;
   const ids = (await makePoints(service, 6)).toReversed();
   const seen: string[] = [];
   let page = await listAreas(service, '?limit=2');
@@ -516,7 +493,7 @@ testListing('a walk ends although areas change while it goes on, and sees each t
 });
 
 testListing('an unknown, malformed or foreign cursor of the areas is 400 invalid_parameter', async (t) => {
-  const { service } = t.context;
+  const service = t.context;
   const foreign = await makeArea(service, pointBody(), { key: await strangersKey(service) });
   const messages = new Set<string>();
   for (const cursor of ['area_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a%20b', '', foreign.id]) {
@@ -529,7 +506,7 @@ testListing('an unknown, malformed or foreign cursor of the areas is 400 invalid
 });
 
 testListing('a business sees and counts its own areas only', async (t) => {
-  const { service } = t.context;
+  const service = t.context;
   await makePoints(service, 2);
   const { areas, usage } = await listAreas(service, '', { key: await strangersKey(service) });
   t.deepEqual([areas, usage.point_count, usage.total_area_sq_mi], [[], 0, 0]);
@@ -894,16 +871,11 @@ test('takes 2000 ids and refuses 2001', async (t) => {
   t.like(await t.context.json(LOCATIONS, sending('DELETE', { ids })), { deleted_count: 2000, not_found_count: 0 });
 });
 
-const testImpacts = testWith(() => startService({ endpoints: PORTFOLIO, data_root }), closeWithoutFailures);
+const testImpacts = testWith(
+  async () => startService({ data_root: await preparedRoot(await midnight()) }),
+  closeWithoutFailures,
+);
 const DATE = '2026-05-01';
-
-/** Read by every test, written by none. */
-const data_root = mkdtempSync(join(SCRATCH, 'hail-impacts-'));
-
-anyTest.before(async () => {
-  await publish(data_root, await midnight());
-});
-anyTest.after.always(() => rmSync(data_root, { recursive: true, force: true }));
 
 interface Pixel {
   readonly lat: number;

@@ -1,14 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
-import { getHailForecast } from '../../api/routes/hail-forecast.ts';
 import { HailForecast } from '../../schemas/resources/forecast.ts';
 import type { Forecast } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { centreOf, forecastRows, publishForecast } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
-import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
-import type { RunningService } from '../support/service/service.ts';
-import { parsed } from './answers.ts';
+import { type RunningService, serviceFor } from '../support/service/service.ts';
+import { declareRefusals, parsed } from './answers.ts';
 
 const FORECAST = '/v1/hail/forecast';
 const NOW_MS = Date.parse('2026-05-01T20:12:00Z');
@@ -25,7 +23,7 @@ const ROWS = forecastRows(CELL, RUN, 48);
 async function serve(t: ExecutionContext, rows: readonly Forecast[] | null = ROWS, now_ms = NOW_MS) {
   const data_root = await scratch(t);
   if (rows !== null) await publishForecast(data_root, rows, now_ms);
-  return serveAt(t, getHailForecast, data_root, now_ms);
+  return serviceFor(t, { data_root, now_ms });
 }
 
 const ask = (service: RunningService, { lat, lon } = IN, more = '') =>
@@ -262,7 +260,7 @@ test('GET /v1/hail/forecast keeps its tag until an hour is over or another run i
   t.is((await ask(service)).model.run_time, timestamp(Date.parse('2026-05-01T20:00:00Z')));
 });
 
-declareRefusals(getHailForecast, NOW_MS, [
+declareRefusals(FORECAST, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',

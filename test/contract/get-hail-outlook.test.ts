@@ -1,6 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
 import { hoursAhead } from '../../api/rules/hours-ahead.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
@@ -8,10 +7,9 @@ import { HailOutlook } from '../../schemas/resources/outlook.ts';
 import type { Outlook } from '../../schemas/tables/forecast.ts';
 import { centreOf, forecastRows, outlookRows, publishForecast, publishOutlook } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
-import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
-import type { RunningService } from '../support/service/service.ts';
-import { parsed } from './answers.ts';
+import { type RunningService, serviceFor } from '../support/service/service.ts';
+import { declareRefusals, parsed } from './answers.ts';
 
 const OUTLOOK = '/v1/hail/outlook';
 const NOW_MS = Date.parse('2026-05-01T13:00:00Z');
@@ -28,7 +26,7 @@ const ROWS = outlookRows(CELL, TODAY);
 async function serve(t: ExecutionContext, rows: readonly Outlook[] | null = ROWS, now_ms = NOW_MS) {
   const data_root = await scratch(t);
   if (rows !== null) await publishOutlook(data_root, rows, now_ms);
-  return serveAt(t, getHailOutlook, data_root, now_ms);
+  return serviceFor(t, { data_root, now_ms });
 }
 
 const ask = (service: RunningService, { lat, lon } = IN, more = '') =>
@@ -128,7 +126,7 @@ test('GET /v1/hail/outlook deals what remains out in the shape of the forecast, 
   const last = forecastRows({ ...CELL, hail_probability: 0.2 }, '2026-05-02T11:00:00Z', 1);
   const hours = forecastRows({ ...CELL, hail_probability: 0.1 }, '2026-05-01T13:00:00Z', 22);
   await publishForecast(data_root, [...hours, ...last], NOW_MS);
-  const service = await serveAt(t, getHailOutlook, data_root, Date.parse('2026-05-02T10:10:00Z'));
+  const service = await serviceFor(t, { data_root, now_ms: Date.parse('2026-05-02T10:10:00Z') });
   const [day] = (await ask(service)).outlook;
   // Two hours are left, with .1 and .2: the likelier one remains, and -ln(.8) is shared as -ln(.9) to -ln(.8).
   t.is(day?.remaining_probability, 20);
@@ -292,7 +290,7 @@ test('GET /v1/hail/outlook keeps its tag until an hour is over or another outloo
   t.like(await ask(service), { outlook: { 0: { day: 1, forecast_date: '2026-05-02' } } });
 });
 
-declareRefusals(getHailOutlook, NOW_MS, [
+declareRefusals(OUTLOOK, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',

@@ -1,18 +1,16 @@
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
 import anyTest from 'ava';
 import { selectList } from '../../api/queries/sql.ts';
-import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { BatchResult, HailBatch, HailBatchEstimate, HailCurrent } from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { type Cell, cells, type Detection, detections } from '../../schemas/tables/radar.ts';
-import { midnight, publish, SCRATCH } from '../support/data/world.ts';
+import { midnight, preparedRoot } from '../support/data/world.ts';
 import { limitKey, openAccount } from '../support/service/account.ts';
 import { changePlan, creditsUsed, sending } from '../support/service/portfolio.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
-import { closeWithData, parsed } from './answers.ts';
+import { type RunningService, serviceFor, startService } from '../support/service/service.ts';
+import { closeWithoutFailures } from '../support/service/test-with.ts';
+import { parsed, setClock } from './answers.ts';
 
 const test = anyTest.serial;
 
@@ -22,7 +20,6 @@ const MIDDLE = { lat: 35.2, lon: -97.0 };
 const ALL = `lat=${MIDDLE.lat}&lon=${MIDDLE.lon}&radius_km=150`;
 const NOW_MS = Date.parse('2026-05-02T00:20:30Z');
 const SINCE_MS = NOW_MS - 30 * 60_000;
-const data_root = mkdtempSync(join(SCRATCH, 'hail-current-'));
 let service: RunningService;
 let rows: Detection[];
 let cellRows: Cell[];
@@ -31,8 +28,7 @@ let newest_ms: number;
 anyTest.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
-  await publish(data_root, scans);
-  service = await startService({ endpoints: [getHailCurrent], data_root, now_ms: NOW_MS });
+  service = await startService({ data_root: await preparedRoot(scans), now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();
   rows = await engine.rows<Detection>(
@@ -43,7 +39,7 @@ anyTest.before(async () => {
     edition.paths('cells', edition.dates),
   ]);
 });
-anyTest.after.always((t) => closeWithData(t, service, data_root));
+anyTest.after.always((t) => closeWithoutFailures(t, service));
 
 const ask = (query = ALL, at: RunningService = service) => parsed(at.call(`${PATH}?${query}`), HailCurrent);
 
@@ -154,25 +150,23 @@ test('GET /v1/hail/current tells the storm, the area and the duration of hail >=
 });
 
 test('GET /v1/hail/current leaves out what is older than 30 minutes by the clock', async (t) => {
-  const late = await startService({ endpoints: [getHailCurrent], data_root, now_ms: newest_ms + 30 * 60_000 });
-  const later = await startService({ endpoints: [getHailCurrent], data_root, now_ms: newest_ms + 30 * 60_000 + 1000 });
-  t.teardown(() => Promise.all([late.close(), later.close()]));
+  setClock(t, service, newest_ms + 30 * 60_000);
   const last = rows.filter((row) => row.scan_time === newest_ms);
   const inRange = new Set(last.filter((row) => distanceKm(MIDDLE, row) <= 140).map((row) => row.geohash5));
-  const places = new Set((await ask(ALL, late)).cells.map(({ geohash5 }) => geohash5));
+  const places = new Set((await ask()).cells.map(({ geohash5 }) => geohash5));
   const hasAll = [...inRange].every((geohash5) => places.has(geohash5));
   t.true(hasAll, 'exactly 30 minutes old is in');
-  t.true((await ask(ALL, late)).cells.every(({ scan_count }) => scan_count === 1));
-  t.like(await ask(ALL, later), { active: false });
+  t.true((await ask()).cells.every(({ scan_count }) => scan_count === 1));
+  setClock(t, service, newest_ms + 30 * 60_000 + 1000);
+  t.like(await ask(), { active: false });
 });
 
 test('GET /v1/hail/current keeps its ETag while only the age changes, and answers 304 to it', async (t) => {
   const first = await service.call(`${PATH}?${ALL}`);
   const tag = first.headers.get('etag') as string;
   t.regex(tag, /^W\/"/);
-  const later = await startService({ endpoints: [getHailCurrent], data_root, now_ms: NOW_MS + 5000 });
-  t.teardown(() => later.close());
-  const second = await later.call(`${PATH}?${ALL}`);
+  setClock(t, service, NOW_MS + 5000);
+  const second = await service.call(`${PATH}?${ALL}`);
   t.is(second.headers.get('etag'), tag);
   const ages = async (response: Response) =>
     HailCurrent.parse(await response.json()).cells.map((cell) => cell.age_seconds);
@@ -220,17 +214,7 @@ for (const [query, parameter] of [
   });
 
 const BATCH_PATH = '/v1/hail/current/batch';
-const batch_data_root = mkdtempSync(join(SCRATCH, 'hail-batch-'));
-const endpoints = [getHailCurrent, getHailCurrentBatch];
-let batchService: RunningService;
-
-anyTest.before(async () => {
-  await publish(batch_data_root, await midnight());
-  batchService = await startService({ endpoints, data_root: batch_data_root, now_ms: NOW_MS });
-});
-anyTest.after.always((t) => closeWithData(t, batchService, batch_data_root));
-
-const send = (body: unknown, query = '') => batchService.call(`${BATCH_PATH}${query}`, sending('POST', body));
+const send = (body: unknown, query = '') => service.call(`${BATCH_PATH}${query}`, sending('POST', body));
 const askBatch = (locations: readonly unknown[]) => parsed(send({ locations }), HailBatch);
 
 const PLACES = [
@@ -244,7 +228,7 @@ test('POST /v1/hail/current/batch answers each location as GET /v1/hail/current 
   const { results, count, active_count } = await askBatch(PLACES);
   for (const [index, { lat, lon, radius_km }] of PLACES.entries()) {
     const query = `lat=${lat}&lon=${lon}${radius_km === undefined ? '' : `&radius_km=${radius_km}`}`;
-    const { summary, cells } = HailCurrent.parse(await batchService.json(`/v1/hail/current?${query}`));
+    const { summary, cells } = HailCurrent.parse(await service.json(`/v1/hail/current?${query}`));
     const expected = { id: null, lat, lon, note: null, active: summary.total_cells > 0 };
     t.deepEqual(
       results[index] as unknown,
@@ -280,14 +264,14 @@ test('POST /v1/hail/current/batch leaves the size fields of an inactive location
 
 test('POST /v1/hail/current/batch costs 8 credits per location', async (t) => {
   for (const count of [1, 7, 50]) {
-    const before = await creditsUsed(batchService);
+    const before = await creditsUsed(service);
     await askBatch(Array.from({ length: count }, () => ({ lat: 35, lon: -97 })));
-    t.is((await creditsUsed(batchService)) - before, 8 * count);
+    t.is((await creditsUsed(service)) - before, 8 * count);
   }
 });
 
 test('POST /v1/hail/current/batch?estimate=true says the exact cost, runs nothing and is free', async (t) => {
-  const before = await creditsUsed(batchService);
+  const before = await creditsUsed(service);
   const answer = await (await send({ locations: PLACES }, '?estimate=true')).json();
   t.deepEqual(HailBatchEstimate.parse(answer) as unknown, {
     estimate: true,
@@ -299,12 +283,11 @@ test('POST /v1/hail/current/batch?estimate=true says the exact cost, runs nothin
     until_cap: null,
     would_exceed_cap: false,
   });
-  t.is(await creditsUsed(batchService), before);
+  t.is(await creditsUsed(service), before);
 });
 
 test('POST /v1/hail/current/batch?estimate=true tells what is left, and when the cap would be passed', async (t) => {
-  const capped = await startService({ endpoints, data_root: batch_data_root, now_ms: NOW_MS });
-  t.teardown(() => capped.close());
+  const capped = await serviceFor(t, { data_root: service.data_root, now_ms: NOW_MS });
   await changePlan(capped, { monthly_limit: 100, spend_cap: 60, overage_policy: 'block' });
   const batch = (locations: readonly unknown[], query = '') =>
     capped.call(`${BATCH_PATH}${query}`, sending('POST', { locations }));
@@ -349,11 +332,11 @@ for (const [what, body, begin] of [
 ] as const)
   for (const query of ['', '?estimate=true'])
     test(`POST /v1/hail/current/batch${query} ${what} is 400 bad_request at ${begin}, and free`, async (t) => {
-      const before = await creditsUsed(batchService);
+      const before = await creditsUsed(service);
       const response = await send(body, query);
       t.is(response.status, 400);
       const { error, message } = (await response.json()) as { error: string; message: string };
       t.is(error, 'bad_request');
       t.true(message.startsWith(begin), message);
-      t.is(await creditsUsed(batchService), before);
+      t.is(await creditsUsed(service), before);
     });

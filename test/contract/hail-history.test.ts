@@ -1,11 +1,6 @@
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { selectList } from '../../api/queries/sql.ts';
 import { readVerification } from '../../api/queries/verification.ts';
-import { listEvents } from '../../api/routes/events.ts';
-import { getHailHistory } from '../../api/routes/hail-history.ts';
-import { getHailSwaths } from '../../api/routes/hail-swaths.ts';
 import { compactDay, compactMonth } from '../../pipeline/publish/compact.ts';
 import { type EventDay, Events } from '../../schemas/resources/event-day.ts';
 import { HailHistory } from '../../schemas/resources/history-event.ts';
@@ -23,19 +18,19 @@ import {
   midnight,
   NOW_MS,
   onRoot,
+  preparedRoot,
   publish,
-  SCRATCH,
   scansBetween,
   scratch,
 } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
-import { closeWithData, isRefusedFor, parsed } from './answers.ts';
+import { type RunningService, serviceFor, startService } from '../support/service/service.ts';
+import { closeWithoutFailures } from '../support/service/test-with.ts';
+import { isRefusedFor, parsed, setClock } from './answers.ts';
 
 const PATH = '/v1/hail/history';
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 const AT = 'lat=35.2&lon=-97';
-const data_root = mkdtempSync(join(SCRATCH, 'hail-history-'));
 let service: RunningService;
 let rows: Detection[];
 let newest_ms: number;
@@ -43,8 +38,7 @@ let newest_ms: number;
 test.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
-  await publish(data_root, scans);
-  service = await startService({ endpoints: [getHailHistory], data_root, now_ms: NOW_MS });
+  service = await startService({ data_root: await preparedRoot(scans), now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();
   rows = await engine.rows<Detection>(
@@ -52,7 +46,7 @@ test.before(async () => {
     [edition.paths('detections', edition.dates)],
   );
 });
-test.after.always((t) => closeWithData(t, service, data_root));
+test.after.always((t) => closeWithoutFailures(t, service));
 
 const ask = (query: string, at: RunningService = service) => parsed(at.call(`${PATH}?${query}`), HailHistory);
 
@@ -162,11 +156,11 @@ test.serial('GET /v1/hail/history of a quiet place is an empty 200', async (t) =
 });
 
 test.serial('GET /v1/hail/history has another ETag on another day, because days end today', async (t) => {
-  const tomorrow = await startService({ endpoints: [getHailHistory], data_root, now_ms: NOW_MS + 86_400_000 });
-  t.teardown(() => tomorrow.close());
-  const tagOf = async (at: RunningService) => (await at.call(`${PATH}?${AT}&radius_km=100&days=1`)).headers.get('etag');
-  t.not(await tagOf(tomorrow), await tagOf(service));
-  t.deepEqual((await ask(`${AT}&radius_km=100&days=1`, tomorrow)).events, []);
+  const tagOf = async () => (await service.call(`${PATH}?${AT}&radius_km=100&days=1`)).headers.get('etag');
+  const today = await tagOf();
+  setClock(t, service, NOW_MS + 86_400_000);
+  t.not(await tagOf(), today);
+  t.deepEqual((await ask(`${AT}&radius_km=100&days=1`)).events, []);
 });
 
 for (const [query, parameter] of [
@@ -204,7 +198,6 @@ const SMALL = '2026-05-03';
 const SWATHS_NOW_MS = Date.parse('2026-05-10T00:00:00Z');
 const SWATHS = '/v1/hail/swaths';
 
-const swaths_data_root = mkdtempSync(join(SCRATCH, 'hail-swaths-'));
 let swathsService: RunningService;
 
 /** Two scans over Kansas from 40 N, 100 W, in tenths of a millimetre; the first row lies just north of Kansas, in Nebraska. */
@@ -231,14 +224,11 @@ test.before(async () => {
     { storm_date: DAY, rows: { ...hail, day_max: [...hail.day_max, filled] } },
     { storm_date: SMALL, rows: small },
   ];
-  await publishDays(swaths_data_root, days, 'observed', SWATHS_NOW_MS);
-  swathsService = await startService({
-    endpoints: [getHailSwaths],
-    data_root: swaths_data_root,
-    now_ms: SWATHS_NOW_MS,
-  });
+  swathsService = await startService({ now_ms: SWATHS_NOW_MS });
+  await publishDays(swathsService.data_root, days, 'observed', SWATHS_NOW_MS);
+  await swathsService.services.catalog.refresh();
 });
-test.after.always((t) => closeWithData(t, swathsService, swaths_data_root));
+test.after.always((t) => closeWithoutFailures(t, swathsService));
 
 const swaths = (query: string) => parsed(swathsService.call(`${SWATHS}?${query}`), Swaths);
 
@@ -427,7 +417,6 @@ const EVENTS = '/v1/events';
 const TINY_DAYS = 'date_start=2026-05-01&date_end=2026-05-02';
 const MAY = 'date_start=2026-05-01&date_end=2026-05-10';
 
-const events_data_root = mkdtempSync(join(SCRATCH, 'hail-events-'));
 let eventsService: RunningService;
 
 /** Two storms in Kansas, one of them weak at its rim; in Nebraska a cell without a track, of no cell in the second scan. */
@@ -456,14 +445,11 @@ test.before(async () => {
       rows: standingHail(SECOND, drawTenths([[250]], { row0: 1500, col0: 3000 }), at(SECOND, '01:00')),
     },
   ];
-  await publishDays(events_data_root, days, 'simulated', EVENTS_NOW_MS);
-  eventsService = await startService({
-    endpoints: [listEvents, getHailSwaths],
-    data_root: events_data_root,
-    now_ms: EVENTS_NOW_MS,
-  });
+  eventsService = await startService({ now_ms: EVENTS_NOW_MS });
+  await publishDays(eventsService.data_root, days, 'simulated', EVENTS_NOW_MS);
+  await eventsService.services.catalog.refresh();
 });
-test.after.always((t) => closeWithData(t, eventsService, events_data_root));
+test.after.always((t) => closeWithoutFailures(t, eventsService));
 
 const askEvents = (query: string) => parsed(eventsService.call(`${EVENTS}?${query}`), Events);
 
@@ -545,21 +531,13 @@ test('GET /v1/events equals its swaths on running, closed and joined dates alike
   const root = await scratch(t);
   await publish(root, await scansBetween('23:40', '00:20'), { each_scan: true });
   const regions = ['', '&state=OK', '&bbox=-97.6,35,-97,35.6', '&bbox=-97.3,34.5,-96,36', '&bbox=-98,34.6,-97.2,35.2'];
+  const service = await serviceFor(t, { data_root: root, now_ms: MONTH_LATER_MS });
   const look = async () => {
-    const running = await startService({
-      endpoints: [listEvents, getHailSwaths],
-      data_root: root,
-      now_ms: MONTH_LATER_MS,
-    });
-    try {
-      const rows: EventDay[][] = [];
-      for (const region of regions) rows.push(await sameAsSwaths(t, running, `${TINY_DAYS}${region}`));
-      const { headers } = await running.call(`${EVENTS}?${TINY_DAYS}`);
-      return { rows, etag: headers.get('etag') };
-    } finally {
-      t.deepEqual(running.failures, []);
-      await running.close();
-    }
+    await service.services.catalog.refresh();
+    const rows: EventDay[][] = [];
+    for (const region of regions) rows.push(await sameAsSwaths(t, service, `${TINY_DAYS}${region}`));
+    const { headers } = await service.call(`${EVENTS}?${TINY_DAYS}`);
+    return { rows, etag: headers.get('etag') };
   };
   const running = await look();
   t.true(running.rows.every(({ length }) => length > 0));

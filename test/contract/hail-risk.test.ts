@@ -1,10 +1,6 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { getCoverage } from '../../api/routes/coverage.ts';
-import { getHailCurrent } from '../../api/routes/hail-current.ts';
-import { getHailHistory } from '../../api/routes/hail-history.ts';
-import { getHailRisk } from '../../api/routes/hail-risk.ts';
 import { type BlockedShare, beamAt, detectionQuality } from '../../schemas/geo/beam.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
@@ -18,31 +14,22 @@ import { climatologyRow, publishClimatologyRows } from '../support/data/climatol
 import { KTLX, publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
 import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { type RunningService, serviceFor, startService } from '../support/service/service.ts';
 import { closeWithoutFailures } from '../support/service/test-with.ts';
-import { isRefusedFor, parsed } from './answers.ts';
+import { isRefusedFor, parsed, setClock } from './answers.ts';
 
 const RISK = '/v1/hail/risk';
 const NORMAN = 'lat=35.18&lon=-97.44';
-
-async function serviceOver(t: ExecutionContext, data_root: string): Promise<RunningService> {
-  const service = await startService({ endpoints: [getHailRisk, getCoverage], data_root });
-  t.teardown(async () => {
-    await service.close();
-    if (service.failures.length > 0) throw service.failures[0];
-  });
-  return service;
-}
 
 /** A service over a climatology of one cell, which is all that its answer depends on. */
 async function overCell(
   t: ExecutionContext,
   fields: Parameters<typeof climatologyRow>[0] = {},
-): Promise<RunningService & { data_root: string }> {
+): Promise<RunningService> {
   const data_root = await scratch(t);
   const row = climatologyRow(fields);
   await publishClimatologyRows(data_root, [row], row.data_source);
-  return Object.assign(await serviceOver(t, data_root), { data_root });
+  return await serviceFor(t, { data_root });
 }
 
 const ask = (service: RunningService, query = NORMAN) => parsed(service.call(`${RISK}?${query}`), HailRisk);
@@ -131,7 +118,7 @@ for (const [query, place] of [
   });
 
 test('GET /v1/hail/risk without a published climatology is never no risk: null, and why', async (t) => {
-  const service = await serviceOver(t, await scratch(t));
+  const service = await serviceFor(t);
   const response = await service.call(`${RISK}?${NORMAN}`);
   t.is(response.headers.get('X-Data-Source'), null);
   const { location, ...rest } = HailRisk.parse(await response.json());
@@ -150,11 +137,11 @@ test('GET /v1/hail/risk has no answer, and no charge, where the published climat
   const data_root = await scratch(t);
   const { file } = await publishClimatologyRows(data_root, [climatologyRow()]);
   await fs.rm(join(data_root, file.path));
-  const service = await startService({ endpoints: [getHailRisk], data_root });
-  t.teardown(() => service.close());
+  const service = await serviceFor(t, { data_root });
   const response = await service.call(`${RISK}?${NORMAN}`);
   t.is(response.status, 500);
   t.like(await response.json(), { error: 'internal_error' });
+  t.is(service.failures.splice(0).length, 1);
   t.is(await creditsUsed(service), 0);
 });
 
@@ -216,7 +203,7 @@ const COVERAGE = '/v1/coverage';
 let service: RunningService;
 
 test.before(async () => {
-  service = await startService({ endpoints: [getCoverage], now_ms: MAY_MS });
+  service = await startService({ now_ms: MAY_MS });
 });
 test.after.always((t) => closeWithoutFailures(t, service));
 
@@ -303,14 +290,10 @@ test.serial('GET /v1/coverage costs 5 credits and carries an ETag that lasts for
   const again = await service.call(`${COVERAGE}?lat=35&lon=-97`, { headers: { 'If-None-Match': etag } });
   t.is(again.status, 304);
   t.is((await creditsUsed(service)) - before, 10);
-  const june = await startService({ endpoints: [getCoverage], now_ms: MAY_MS + 1000 });
-  try {
-    const later = await june.call(`${COVERAGE}?lat=35&lon=-97`, { headers: { 'If-None-Match': etag } });
-    t.is(later.status, 200);
-    t.like(await later.json(), { month: 6 });
-  } finally {
-    await june.close();
-  }
+  setClock(t, service, MAY_MS + 1000);
+  const later = await service.call(`${COVERAGE}?lat=35&lon=-97`, { headers: { 'If-None-Match': etag } });
+  t.is(later.status, 200);
+  t.like(await later.json(), { month: 6 });
 });
 
 /** Behind 20 km to the west of KTLX terrain blocks 0.4 of the lowest beam. */
@@ -332,9 +315,7 @@ const ASIDE = destination(KTLX, 90, 40);
 async function withTerrain(t: ExecutionContext, rays: typeof WEST_04): Promise<RunningService> {
   const data_root = await scratch(t);
   await publishBlockage(data_root, rays);
-  const running = await startService({ endpoints: [getCoverage], data_root, now_ms: MAY_MS });
-  t.teardown(() => running.close());
-  return running;
+  return await serviceFor(t, { data_root, now_ms: MAY_MS });
 }
 
 /** Heights above the ground that an independent computation gives with the elevations of the towns, m. */
@@ -391,8 +372,7 @@ test('GET /v1/coverage names the terrain model, and how many radars lie outside 
 
 test('GET /v1/coverage follows a terrain model that is published while it runs: the ETag of before is stale', async (t) => {
   const data_root = await scratch(t);
-  const running = await startService({ endpoints: [getCoverage], data_root, now_ms: MAY_MS });
-  t.teardown(() => running.close());
+  const running = await serviceFor(t, { data_root, now_ms: MAY_MS });
   const path = `${COVERAGE}?lat=${BEHIND.lat}&lon=${BEHIND.lon}`;
   const seen: (string | null)[] = [];
   for (const rays of [null, WEST_04, WEST_ALL]) {
@@ -423,12 +403,7 @@ const askTerrain = async (service: RunningService, path: string) => {
 
 test('every answer with a detection-quality block follows the terrain model, and so does its ETag', async (t) => {
   const data_root = await publishedRoot(t, await midnight());
-  const service = await startService({
-    endpoints: [getCoverage, getHailCurrent, getHailHistory],
-    data_root,
-    now_ms: NOW_MS,
-  });
-  t.teardown(() => service.close());
+  const service = await serviceFor(t, { data_root, now_ms: NOW_MS });
   const places = async () => {
     const current = await askTerrain(service, `/v1/hail/current?${AROUND}`);
     const history = await askTerrain(service, `/v1/hail/history?${AROUND}`);

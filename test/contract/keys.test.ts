@@ -11,7 +11,7 @@ import { ownFor } from '../support/service/own-resources.ts';
 import { LOCATIONS, sending, upload } from '../support/service/portfolio.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { startService } from '../support/service/service.ts';
+import { serviceFor, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
 
@@ -182,7 +182,7 @@ testKeys('a forwarded address from a stranger changes nothing', async (t) => {
 });
 
 testKeys('behind a trusted proxy each client has its own lock', async (t) => {
-  const service = await startService({
+  const service = await serviceFor(t, {
     endpoints: sampleEndpoints().endpoints,
     app: { trusted: trustedProxies(['127.0.0.1/32']) },
   });
@@ -194,7 +194,6 @@ testKeys('behind a trusted proxy each client has its own lock', async (t) => {
   for (let n = 0; n < 20; n++) await fail(n, '198.51.100.1');
   t.is(await outcome(await fail(20, '198.51.100.1')), '429 too_many_failed_attempts');
   t.is(await outcome(await fail(21, '198.51.100.2')), '401 unauthorized');
-  await service.close();
 });
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];

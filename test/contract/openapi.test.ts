@@ -50,7 +50,7 @@ import {
   withResponses,
 } from '../support/service/document.ts';
 import { ownFor } from '../support/service/own-resources.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { type RunningService, serviceFor, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 import { startWholeService, type WholeService, wholeRoot } from '../support/service/whole-service.ts';
 
@@ -322,7 +322,6 @@ test('operations are named after method and path', (t) => {
 
 test('the description of each variant needs no key and carries a tag', async (t) => {
   const service = await startService({
-    endpoints: ENDPOINTS,
     public_routes: () => [openApiDocument(document), openApiDocument(earlierDocument, EARLIER_DESCRIPTION.own_path)],
   });
   const json = await service.call('/v1/openapi.json', { key: null });
@@ -606,7 +605,7 @@ for (const path of ['/v1/tiles/scan', '/v1/tiles/daily'])
   });
 
 const testStartPage = testWith(
-  () => startService({ endpoints: [], public_routes: (services) => [startPage(services)] }),
+  () => startService({ public_routes: (services) => [startPage(services)] }),
   closeWithoutFailures,
 );
 
@@ -650,13 +649,11 @@ testStartPage(
 
 test('the start page says which dates are published, that they are simulated, and links to map, guides and reference', async (t) => {
   const beside = whole.service;
-  const service = await startService({
-    endpoints: [],
+  const service = await serviceFor(t, {
     beside,
     data_root: await wholeRoot(),
     public_routes: (services) => [startPage(services)],
   });
-  t.teardown(service.close);
   const text = await (await service.call('/', { key: null })).text();
   for (const words of [
     'Simulated · not real weather',
@@ -676,7 +673,7 @@ const flowing = (name: string) => guide(name).replaceAll(/\s+/g, ' ');
 
 let service: RunningService;
 test.before(async () => {
-  service = await startService({ endpoints: [], public_routes: () => docsRoutes(source) });
+  service = await startService({ public_routes: () => docsRoutes(source) });
 });
 test.after.always('no page failed', (t) => closeWithoutFailures(t, service));
 const fetchPage = (path: string) => service.call(path, { key: null });

@@ -4,19 +4,6 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { createMetrics } from '../../api/http/metrics.ts';
-import { getCoverage } from '../../api/routes/coverage.ts';
-import { listEvents } from '../../api/routes/events.ts';
-import { archives } from '../../api/routes/files.ts';
-import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
-import { getHailHistory } from '../../api/routes/hail-history.ts';
-import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
-import { getHailSwaths } from '../../api/routes/hail-swaths.ts';
-import { getHealth, livez } from '../../api/routes/health.ts';
-import { getPortfolioImpacts } from '../../api/routes/portfolio.ts';
-import { getStorm, listStorms } from '../../api/routes/storms.ts';
-import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
-import { listWarnings } from '../../api/routes/warnings.ts';
-import { WEBHOOK_ENDPOINTS } from '../../api/routes/webhooks.ts';
 import { telemetryOf } from '../../api/server/answer.ts';
 import { neverPolled, writeFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
@@ -39,6 +26,7 @@ import {
   midnight,
   NOW_MS,
   onRoot,
+  preparedRoot,
   publish,
   publishedRoot,
   type RawScan,
@@ -47,7 +35,7 @@ import {
 } from '../support/data/world.ts';
 import { faultsOf } from '../support/kill/killed.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { type RunningService, serviceFor } from '../support/service/service.ts';
 import { happen, makeWebhook, receivers } from '../support/service/webhooks.ts';
 
 /** Products that scans take where they are given, with their category and number in the table of MRMS. */
@@ -92,9 +80,9 @@ async function relabelled(folder: string, file: SourceFile, product: keyof typeo
 }
 
 test('GET /v1/health with fresh data is ok, for a live and for a test key', async (t) => {
-  const root = await publishedRoot(t, (await midnight()).slice(0, 2));
+  const data_root = await preparedRoot((await midnight()).slice(0, 2));
   const scan_ms = ((await midnight())[1] as { time_ms: number }).time_ms;
-  const service = await startService({ endpoints: [getHealth], data_root: root, now_ms: scan_ms + 60_000 });
+  const service = await serviceFor(t, { data_root, now_ms: scan_ms + 60_000 });
   for (const key of [service.live_key, service.test_key]) {
     const health = (await service.json('/v1/health', { key })) as Health;
     t.is(health.status, 'ok');
@@ -108,13 +96,10 @@ test('GET /v1/health with fresh data is ok, for a live and for a test key', asyn
     t.deepEqual(health.components.webhooks, { status: 'ok', queue_depth: 0, oldest_due_seconds: null });
     t.deepEqual(health.components.jobs, { queued: 0, running: 0 });
   }
-  t.deepEqual(service.failures, []);
-  await service.close();
 });
 
 test('GET /v1/health counts the deliveries that wait, and is degraded when one is a minute late', async (t) => {
-  const service = await startService({ endpoints: [getHealth, ...WEBHOOK_ENDPOINTS], webhookClient: receivers() });
-  t.teardown(() => service.close());
+  const service = await serviceFor(t, { webhookClient: receivers() });
   const webhooks = async () => ((await service.json('/v1/health')) as Health).components.webhooks;
   const { webhook_id } = await makeWebhook(service);
   await happen(service, [webhook_id], { alert_id: 'alt_1' });
@@ -130,13 +115,12 @@ test('GET /v1/health counts the deliveries that wait, and is degraded when one i
 });
 
 test('GET /v1/health with old data is degraded and says how old', async (t) => {
-  const root = await publishedRoot(t, (await midnight()).slice(0, 2));
-  const service = await startService({ endpoints: [getHealth], data_root: root, now_ms: NOW_MS + 3_600_000 });
+  const data_root = await preparedRoot((await midnight()).slice(0, 2));
+  const service = await serviceFor(t, { data_root, now_ms: NOW_MS + 3_600_000 });
   const { status, components } = (await service.json('/v1/health')) as Health;
   t.is(status, 'degraded');
   t.true(components.ingest.stale);
   t.true((components.ingest.lag_seconds ?? 0) > 3600);
-  await service.close();
 });
 
 test('GET /v1/health lists every product that was ingested, and tells which one stopped', async (t) => {
@@ -148,8 +132,7 @@ test('GET /v1/health lists every product that was ingested, and tells which one 
     .map((scan) => ({ ...scan, files: scan.files.filter(({ product }) => product !== 'VIL') }));
   await ingest(root, later);
   const newest_ms = scans.at(-1)?.time_ms as number;
-  const service = await startService({ endpoints: [getHealth], data_root: root, now_ms: newest_ms + 60_000 });
-  t.teardown(() => service.close());
+  const service = await serviceFor(t, { data_root: root, now_ms: newest_ms + 60_000 });
   const { status, components } = (await service.json('/v1/health')) as Health;
   const { sources, stale, lag_seconds } = components.ingest;
   t.deepEqual([status, stale, lag_seconds], ['degraded', false, 60]);
@@ -170,8 +153,7 @@ test('GET /v1/health tells the feeds of the newest kind of data, not those of a 
   }));
   await ingest(root, mesh);
   const now_ms = mesh.at(-1)?.time_ms as number;
-  const service = await startService({ endpoints: [getHealth], data_root: root, now_ms });
-  t.teardown(() => service.close());
+  const service = await serviceFor(t, { data_root: root, now_ms });
   const { status, components } = (await service.json('/v1/health')) as Health;
   t.is(status, 'ok');
   const names = components.ingest.sources.map(({ name }) => name);
@@ -197,8 +179,7 @@ test('GET /v1/health has a row for every feed of feeds.json, and the same times 
       state('spc-reports', 'reports', '2026-05-01T20:02:00Z'),
     ]),
   );
-  const service = await startService({ endpoints: [getHealth, listWarnings], data_root: root, now_ms });
-  t.teardown(() => service.close());
+  const service = await serviceFor(t, { data_root: root, now_ms });
   const { feeds } = FeedStates.parse(JSON.parse(await readFile(join(root, layout.feeds), 'utf8')));
   const { sources } = ((await service.json('/v1/health')) as Health).components.ingest;
   const beside = sources.filter(({ name }) => name !== 'MESH');
@@ -219,9 +200,7 @@ const UNDATED = { data_timestamp: null };
 const NO_TILES = { available: false, data_as_of: null };
 
 test('an empty data root answers inactive, empty or unavailable, without a time', async (t) => {
-  const endpoints = [getHailCurrent, getHailNowcast, listStorms, getScanTiles, getDailyTiles, getHailHistory];
-  const empty = await startService({ endpoints, now_ms: NOW_MS });
-  t.teardown(() => empty.close());
+  const empty = await serviceFor(t, { now_ms: NOW_MS });
   for (const [path, expected] of [
     ['/v1/hail/current?lat=35&lon=-97', { active: false, ...UNDATED }],
     ['/v1/hail/nowcast?lat=35&lon=-97', { active: false, ...UNDATED }],
@@ -237,23 +216,20 @@ test('an empty data root answers inactive, empty or unavailable, without a time'
 });
 
 test('GET /v1/health without any data, or with a root that lost its lists, is 200 degraded', async (t) => {
-  const empty = await startService({ endpoints: [getHealth] });
+  const empty = await serviceFor(t);
   t.is(((await empty.json('/v1/health')) as Health).status, 'degraded');
-  await empty.close();
   const root = await publishedRoot(t, (await midnight()).slice(0, 2));
   await rm(join(root, 'manifests'), { recursive: true });
-  const lost = await startService({ endpoints: [getHealth], data_root: root, now_ms: NOW_MS });
+  const lost = await serviceFor(t, { data_root: root, now_ms: NOW_MS });
   const reply = await lost.call('/v1/health');
   t.is(reply.status, 200);
   t.is(((await reply.json()) as Health).status, 'degraded');
-  await lost.close();
 });
 
 test('GET /v1/health with records that never answer is 200 degraded for a key seen before, without waiting for them', async (t) => {
   let silent = false;
   const never = new Promise<never>(() => {});
-  const service = await startService({
-    endpoints: [getHealth],
+  const service = await serviceFor(t, {
     records: (records) => ({
       ...records,
       authenticate: (...asked) => (silent ? never : records.authenticate(...asked)),
@@ -264,35 +240,21 @@ test('GET /v1/health with records that never answer is 200 degraded for a key se
   silent = true;
   const { status, components } = (await service.json('/v1/health')) as Health;
   t.deepEqual([status, components.database.status], ['degraded', 'degraded']);
-  await service.close();
 });
 
-const endpoints = [
-  ...[getHailCurrent, getHailCurrentBatch, getHailHistory, getHailNowcast, getHailSwaths, listStorms, getStorm],
-  ...[listEvents, getScanTiles, getDailyTiles, getPortfolioImpacts, getCoverage],
-];
 const [EVENING, NIGHT] = ['2026-05-01', '2026-05-02'];
 /** Both dates of the evening lie in the look-back, then only the later one. */
 const [BOTH_MS, LATER_MS] = [Date.parse('2026-05-02T00:12:00Z'), Date.parse('2026-05-02T00:35:00Z')];
 const POINT = 'lat=35.2&lon=-97&radius_km=50';
 
 /** A service over two storm dates of different kinds. */
-async function overMidnight(
-  t: ExecutionContext,
-  { evening }: { readonly evening: 'observed' | 'simulated' },
-): Promise<RunningService & { clock: { ms: number } }> {
+async function overMidnight(t: ExecutionContext, evening: 'observed' | 'simulated'): Promise<RunningService> {
   const data_root = await prepared(`over-midnight-${evening}`, async (root) => {
     const [before, after] = [await scansBetween('23:50', '00:00'), await scansBetween('00:00', '00:10')];
     await publish(root, evening === 'observed' ? await asObserved(t, before) : before);
     await ingest(root, evening === 'observed' ? after : await asObserved(t, after));
   });
-  const clock = { ms: LATER_MS };
-  const service = await startService({ endpoints, data_root, now: () => clock.ms });
-  t.teardown(async () => {
-    await service.close();
-    if (service.failures.length > 0) throw service.failures[0];
-  });
-  return Object.assign(service, { clock });
+  return await serviceFor(t, { data_root, now_ms: LATER_MS });
 }
 
 async function sourceOf(service: RunningService, path: string, init?: RequestInit): Promise<string | null> {
@@ -307,7 +269,7 @@ for (const [evening, night] of [
   ['observed', 'simulated'],
 ] as const)
   test(`with ${evening} data before ${night} data each answer says what the dates are that it read`, async (t) => {
-    const service = await overMidnight(t, { evening });
+    const service = await overMidnight(t, evening);
     for (const [date, source] of [
       [EVENING, evening],
       [NIGHT, night],
@@ -338,7 +300,7 @@ for (const [evening, night] of [
   });
 
 test('a track that crosses midnight from observed into simulated data is mixed, one of a single date is not', async (t) => {
-  const service = await overMidnight(t, { evening: 'observed' });
+  const service = await overMidnight(t, 'observed');
   const edition = service.services.catalog.edition();
   const ids = await service.services.engine.rows<{ track_id: string; dates: number; first: string }>(
     `SELECT track_id, count(DISTINCT storm_date)::DOUBLE AS dates, min(storm_date)::VARCHAR AS first
@@ -355,7 +317,7 @@ test('a track that crosses midnight from observed into simulated data is mixed, 
 });
 
 test('an answer about dates that are not published has no word for them, and a tile note says so', async (t) => {
-  const service = await overMidnight(t, { evening: 'observed' });
+  const service = await overMidnight(t, 'observed');
   for (const path of ['hail/swaths', 'tiles/scan', 'tiles/daily', 'portfolio/impacts'])
     t.is(await sourceOf(service, `/v1/${path}?date=2026-04-01`), null, path);
   t.is(await sourceOf(service, '/v1/events?date_start=2026-04-01&date_end=2026-04-02'), null);
@@ -364,7 +326,7 @@ test('an answer about dates that are not published has no word for them, and a t
 });
 
 test('a 304 says the same of its dates as the answer it stands for', async (t) => {
-  const service = await overMidnight(t, { evening: 'observed' });
+  const service = await overMidnight(t, 'observed');
   for (const path of [`/v1/hail/swaths?date=${EVENING}`, `/v1/storms?${POINT}`]) {
     const first = await service.call(path);
     const again = await service.call(path, { headers: { 'If-None-Match': first.headers.get('ETag') ?? '' } });
@@ -378,10 +340,9 @@ test('the same rows of the other kind have another tag', async (t) => {
   const observed = await scratch(t);
   await publish(observed, await asObserved(t, scans));
   const tags = [];
-  for (const data_root of [observed, await publishedRoot(t, scans)]) {
-    const service = await startService({ endpoints, data_root, now_ms: LATER_MS });
+  for (const data_root of [observed, await preparedRoot(scans)]) {
+    const service = await serviceFor(t, { data_root, now_ms: LATER_MS });
     tags.push((await service.call(`/v1/hail/nowcast?${POINT}`)).headers.get('ETag'));
-    await service.close();
   }
   t.not(tags[0] as string, tags[1] as string);
 });
@@ -390,18 +351,9 @@ const DATE = '2026-05-02';
 const ALL = 'lat=35.2&lon=-97&radius_km=100&detail=advanced';
 const PRODUCTS_NOW_MS = Date.parse('2026-05-02T00:20:00Z');
 
-async function serve(t: ExecutionContext, data_root: string): Promise<RunningService> {
-  const endpoints = [getHailCurrent, getHailHistory, listStorms, getStorm, listEvents, getHailSwaths, getHailNowcast];
-  const service = await startService({ endpoints, data_root, now_ms: PRODUCTS_NOW_MS });
-  t.teardown(async () => {
-    await service.close();
-    if (service.failures.length > 0) throw service.failures[0];
-  });
-  return service;
-}
-
 /** Every radar block of the advanced answers. */
-async function radarBlocks(service: RunningService) {
+async function radarBlocks(t: ExecutionContext, data_root: string) {
+  const service = await serviceFor(t, { data_root, now_ms: PRODUCTS_NOW_MS });
   const current = (await service.json(`/v1/hail/current?${ALL}`)) as HailCurrent;
   const history = (await service.json(`/v1/hail/history?${ALL}`)) as HailHistory;
   const storms = (await service.json(`/v1/storms?${ALL}`)) as Storms;
@@ -420,7 +372,7 @@ test('products beside the usual ones are carried from their files to every advan
   const root = await scratch(t);
   await publish(root, await withOptionalProducts(t, await scansBetween('00:00', '00:10')));
   t.deepEqual(await faultsOf(root), []);
-  const { blocks, impacts } = await radarBlocks(await serve(t, root));
+  const { blocks, impacts } = await radarBlocks(t, root);
   for (const [answer, radars] of Object.entries(blocks)) {
     // A cell that several storms share gives none of them its products.
     const own = radars.flatMap((radar) => (typeof radar?.max_reflectivity_dbz === 'number' ? [radar] : []));
@@ -435,15 +387,15 @@ test('products beside the usual ones are carried from their files to every advan
 });
 
 test('without those products their fields are null', async (t) => {
-  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
-  const { blocks, impacts } = await radarBlocks(await serve(t, root));
+  const root = await preparedRoot(await scansBetween('00:00', '00:10'));
+  const { blocks, impacts } = await radarBlocks(t, root);
   for (const radar of Object.values(blocks).flat())
     t.like(radar, { reflectivity_minus20c_dbz: null, azshear_0_2km_per_s: null });
   t.true(impacts.every((impact) => impact?.kinetic_energy_j_m2 === null));
 });
 
 pythonTest('the difference of two rows can be negative in pandas', ['pandas', 'pyarrow'], async (t) => {
-  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
+  const root = await preparedRoot(await scansBetween('00:00', '00:10'));
   const { files } = (await readNewest(root, DATE)) as Manifest;
   const path = files.find(({ table }) => table === 'detections')?.path ?? '';
   const program =
@@ -453,12 +405,10 @@ pythonTest('the difference of two rows can be negative in pandas', ['pandas', 'p
 
 test('a request is counted under the path of its route, below a folder under the folder, else under none', async (t) => {
   const metrics = createMetrics();
-  const service = await startService({
+  const service = await serviceFor(t, {
     endpoints: sampleEndpoints().endpoints,
-    public_routes: ({ catalog }) => [livez, archives(catalog)],
     app: { telemetry: telemetryOf(pino({ level: 'silent' }), metrics) },
   });
-  t.teardown(service.close);
   for (const path of ['/livez', '/tiles/daily/2026-05-01.pmtiles', '/tiles', '/v1/sample/items/known', '/v1/nothing'])
     await service.call(path);
   const { values } =

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/records/errors.ts';
-import { getHealth, livez, readyz } from '../../api/routes/health.ts';
+import { getHealth } from '../../api/routes/health.ts';
 import { getUsage } from '../../api/routes/usage.ts';
 import { fingerprintOf } from '../../api/server/idempotency.ts';
 import { ERRORS, ErrorBody } from '../../schemas/errors.ts';
 import { type Account, creditsOf, openAccount } from '../support/service/account.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
+import { type RunningService, serviceFor, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 import { until } from '../support/until.ts';
 
@@ -127,7 +127,7 @@ test('answers may be read from any page, and are not to be sniffed, framed or ru
 
 test('a public address of https asks for https from then on', async (t) => {
   const { service, samples } = t.context;
-  const secure = await startService({
+  const secure = await serviceFor(t, {
     endpoints: samples.endpoints,
     app: { services: { ...service.services, base_url: 'https://hail.example/v1' } },
   });
@@ -135,7 +135,6 @@ test('a public address of https asks for https from then on', async (t) => {
     (await secure.call('/v1/nothing', { key: service.live_key })).headers.get('Strict-Transport-Security'),
     'max-age=31536000',
   );
-  await secure.close();
 });
 
 const WRITE = '/v1/sample/locations';
@@ -171,7 +170,6 @@ const testErrors = testWith(
         },
         health: async () => !broken.has('health') && records.health(),
       }),
-      public_routes: (services) => [livez, readyz(services)],
     });
     return { service, samples, broken };
   },
@@ -595,9 +593,7 @@ testMethods('what is refused before its body is never told to go on', async (t) 
 const testEtag = testWith(
   async () => {
     const samples = sampleEndpoints();
-    const clock = { ms: 0 };
-    const service = await startService({ endpoints: samples.endpoints, now: () => SERVICE_NOW_MS + clock.ms });
-    return { service, samples, clock };
+    return { service: await startService({ endpoints: samples.endpoints }), samples };
   },
   (t, { service }) => closeWithoutFailures(t, service),
 );
@@ -605,9 +601,9 @@ const ETAG_POINT = '/v1/sample/point?lat=1&lon=1';
 const VERSION = '/v1/sample/version';
 
 testEtag('a second later the age differs, the tag does not', async (t) => {
-  const { service, clock } = t.context;
+  const { service } = t.context;
   const first = await service.call(ETAG_POINT);
-  clock.ms = 1000;
+  service.clock.ms += 1000;
   const second = await service.call(ETAG_POINT);
   const age_seconds = ((await first.json()) as { age_seconds: number }).age_seconds;
   t.not(age_seconds, ((await second.json()) as { age_seconds: number }).age_seconds);
@@ -615,10 +611,10 @@ testEtag('a second later the age differs, the tag does not', async (t) => {
 });
 
 testEtag('changed data change the tag', async (t) => {
-  const { service, samples, clock } = t.context;
+  const { service, samples } = t.context;
   const tag = (await service.call(ETAG_POINT)).headers.get('ETag') ?? '';
   samples.value = 2;
-  clock.ms = 1000;
+  service.clock.ms += 1000;
   const reply = await service.call(ETAG_POINT, { headers: { 'If-None-Match': tag } });
   t.is(reply.status, 200);
   t.not(reply.headers.get('ETag'), tag);
@@ -656,14 +652,14 @@ testEtag('where a version of the data stands for the answer, a 304 makes no answ
 });
 
 testEtag('an answer is made once per second', async (t) => {
-  const { service, samples, clock } = t.context;
+  const { service, samples } = t.context;
   for (let n = 0; n < 3; n++) {
     await service.call(VERSION);
     await service.call(ETAG_POINT);
-    clock.ms += 300;
+    service.clock.ms += 300;
   }
   t.deepEqual([...samples.made.values()], [1, 1]);
-  clock.ms += 200;
+  service.clock.ms += 200;
   await service.call(VERSION);
   await service.call(ETAG_POINT);
   t.deepEqual(Object.fromEntries(samples.made), { '/v1/sample/version': 2, '/v1/sample/point': 2 });

@@ -1,9 +1,6 @@
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
 import anyTest, { type ExecutionContext } from 'ava';
 import { selectList } from '../../api/queries/sql.ts';
 import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
-import { getStorm, listStorms } from '../../api/routes/storms.ts';
 import { compactDay } from '../../pipeline/publish/compact.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
@@ -19,16 +16,16 @@ import {
   MONTH_LATER_MS,
   midnight,
   onRoot,
+  preparedRoot,
   publish,
-  publishedRoot,
-  SCRATCH,
   scansBetween,
   scratch,
   NOW_MS as WORLD_NOW_MS,
 } from '../support/data/world.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
-import { closeWithData, isRefusedFor, parsed } from './answers.ts';
+import { type RunningService, serviceFor, startService } from '../support/service/service.ts';
+import { closeWithoutFailures } from '../support/service/test-with.ts';
+import { isRefusedFor, parsed, setClock } from './answers.ts';
 
 const test = anyTest.serial;
 
@@ -36,18 +33,23 @@ const PATH = '/v1/storms';
 const MIDDLE = { lat: 35.2, lon: -97.0 };
 const ALL = `lat=${MIDDLE.lat}&lon=${MIDDLE.lon}&radius_km=150`;
 const NOW_MS = Date.parse('2026-05-02T00:20:30Z');
-const data_root = mkdtempSync(join(SCRATCH, 'hail-storms-'));
 let service: RunningService;
 let rows: TrackPoint[];
 let cellRows: Cell[];
 let newest_ms: number;
+/** The storm with the largest hail, and so its neighbourhood. */
+let storm: TrackPoint;
 
 anyTest.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
-  await publish(data_root, scans);
-  service = await startService({ endpoints: [listStorms, getStorm], data_root, now_ms: NOW_MS });
-  const { catalog, engine } = service.services;
+  service = await startService({ data_root: await preparedRoot(scans), now_ms: NOW_MS });
+  const { catalog, engine, live } = service.services;
+  storm = live
+    .snapshot()
+    .stormsWithin(MIDDLE, 500, 0)
+    .map(({ item }) => item.seen)
+    .reduce((best, one) => (one.estimated_size_mm > best.estimated_size_mm ? one : best));
   const edition = catalog.edition();
   rows = await engine.rows<TrackPoint>(
     `SELECT ${selectList(tracks)} FROM read_parquet($1::VARCHAR[]) ORDER BY scan_time`,
@@ -57,7 +59,7 @@ anyTest.before(async () => {
     edition.paths('cells', edition.dates),
   ]);
 });
-anyTest.after.always((t) => closeWithData(t, service, data_root));
+anyTest.after.always((t) => closeWithoutFailures(t, service));
 
 const ask = (query = ALL, at: RunningService = service) => parsed(at.call(`${PATH}?${query}`), Storms);
 
@@ -157,12 +159,8 @@ test('GET /v1/storms shows of each storm what its track answers for the last poi
 
 test('GET /v1/storms drops a storm 30 minutes after it was seen last', async (t) => {
   const at = async (now_ms: number) => {
-    const late = await startService({ endpoints: [listStorms], data_root, now_ms });
-    try {
-      return (await ask(ALL, late)).cells.map(({ track_id }) => track_id);
-    } finally {
-      await late.close();
-    }
+    setClock(t, service, now_ms);
+    return (await ask()).cells.map(({ track_id }) => track_id);
   };
   const expected = slowly(newest_ms + 30 * 60_000).map(({ row }) => row.track_id);
   t.true(expected.length > 0);
@@ -181,31 +179,16 @@ for (const [query, parameter] of [
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 const NO_HAIL = { day_max: [], detections: [], cells: [] };
-const track_data_root = mkdtempSync(join(SCRATCH, 'hail-track-'));
-let trackService: RunningService;
-let trackRows: TrackPoint[];
 
-anyTest.before(async () => {
-  await publish(track_data_root, await midnight());
-  trackService = await startService({ endpoints: [getStorm], data_root: track_data_root, now_ms: WORLD_NOW_MS });
-  const { catalog, engine } = trackService.services;
-  const edition = catalog.edition();
-  trackRows = await engine.rows<TrackPoint>(
-    `SELECT ${selectList(tracks)} FROM read_parquet($1::VARCHAR[]) ORDER BY scan_time`,
-    [edition.paths('tracks', edition.dates)],
-  );
-});
-anyTest.after.always((t) => closeWithData(t, trackService, track_data_root));
-
-const seen = (track_id: string) => trackRows.filter((row) => row.track_id === track_id && row.state === 'tracked');
+const seen = (track_id: string) => rows.filter((row) => row.track_id === track_id && row.state === 'tracked');
 const idsWhere = (holds: (own: readonly TrackPoint[]) => boolean) =>
-  [...new Set(trackRows.map((row) => row.track_id))].filter((id) => holds(seen(id)));
+  [...new Set(rows.map((row) => row.track_id))].filter((id) => holds(seen(id)));
 const datesOf = (own: readonly TrackPoint[]) => new Set(own.map((row) => row.storm_date));
 
 /** Seen on both sides of midnight. */
 const overMidnight = () => idsWhere((own) => datesOf(own).size === 2)[0] as string;
 
-const askTrack = (track_id: string, query = '', at: RunningService = trackService) =>
+const askTrack = (track_id: string, query = '', at: RunningService = service) =>
   parsed(at.call(`/v1/storms/${track_id}${query}`), StormTrack);
 
 test('GET /v1/storms/{track_id} answers the whole track, oldest first, across midnight', async (t) => {
@@ -279,8 +262,7 @@ async function onMadeRows(t: ExecutionContext, now_ms: number): Promise<RunningS
     'simulated',
     now_ms,
   );
-  const other = await startService({ endpoints: [getStorm], data_root: made, now_ms });
-  t.teardown(() => other.close());
+  const other = await serviceFor(t, { data_root: made, now_ms });
   return other;
 }
 
@@ -316,8 +298,7 @@ test('GET /v1/storms/{track_id} answers the same once its dates are closed', asy
   await onRoot(closed, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
     for (const date of [FIRST, LAST]) await compactDay(root, date, MONTH_LATER_MS);
   });
-  const other = await startService({ endpoints: [getStorm], data_root: closed, now_ms: MONTH_LATER_MS });
-  t.teardown(() => other.close());
+  const other = await serviceFor(t, { data_root: closed, now_ms: MONTH_LATER_MS });
   const track_id = overMidnight();
   for (const query of [`?date=${FIRST}`, `?date=${LAST}&detail=advanced`])
     t.deepEqual(await askTrack(track_id, query, other), await askTrack(track_id, query));
@@ -326,7 +307,7 @@ test('GET /v1/storms/{track_id} answers the same once its dates are closed', asy
 test('GET /v1/storms/{track_id} tells the freshness of the dates that it read', async (t) => {
   const onlyFirst = idsWhere((own) => own.length > 1 && datesOf(own).size === 1 && own[0]?.storm_date === FIRST)[0];
   const lastOf = (date: string) =>
-    Math.max(...trackRows.filter((row) => row.storm_date === date).map((row) => row.scan_time));
+    Math.max(...rows.filter((row) => row.storm_date === date).map((row) => row.scan_time));
   t.is(Date.parse((await askTrack(overMidnight())).data_as_of as string), lastOf(LAST));
   if (onlyFirst !== undefined)
     t.is(Date.parse((await askTrack(onlyFirst, `?date=${FIRST}`)).data_as_of as string), lastOf(FIRST));
@@ -345,9 +326,9 @@ test('GET /v1/storms/{track_id} with detail=advanced adds radar_signals to every
 test('GET /v1/storms/{track_id} costs 10 credits, 18 with detail=advanced, nothing when it is not found', async (t) => {
   const costs: number[] = [];
   for (const path of [overMidnight(), `${overMidnight()}?detail=advanced`, 'nobody']) {
-    const before = await creditsUsed(trackService);
-    await trackService.call(`/v1/storms/${path}`);
-    costs.push((await creditsUsed(trackService)) - before);
+    const before = await creditsUsed(service);
+    await service.call(`/v1/storms/${path}`);
+    costs.push((await creditsUsed(service)) - before);
   }
   t.deepEqual(costs, [10, 18, 0]);
 });
@@ -355,63 +336,38 @@ test('GET /v1/storms/{track_id} costs 10 credits, 18 with detail=advanced, nothi
 test('GET /v1/storms/{track_id} of a track that one scan saw is 404: it was never published', async (t) => {
   const [first] = await midnight();
   if (first === undefined) return t.fail('the tiny world has no scans');
-  const at = await startService({
-    endpoints: [getStorm],
-    data_root: await publishedRoot(t, [first]),
-    now_ms: WORLD_NOW_MS,
-  });
-  try {
-    const { catalog, engine } = at.services;
-    const edition = catalog.edition();
-    const once = await engine.rows<{ track_id: string }>('SELECT track_id FROM read_parquet($1::VARCHAR[])', [
-      edition.paths('tracks', edition.dates),
-    ]);
-    t.true(once.length > 0);
-    for (const { track_id } of once) t.is((await at.call(`/v1/storms/${track_id}?date=${FIRST}`)).status, 404);
-  } finally {
-    await at.close();
-  }
+  const at = await serviceFor(t, { data_root: await preparedRoot([first]), now_ms: WORLD_NOW_MS });
+  const { catalog, engine } = at.services;
+  const edition = catalog.edition();
+  const once = await engine.rows<{ track_id: string }>('SELECT track_id FROM read_parquet($1::VARCHAR[])', [
+    edition.paths('tracks', edition.dates),
+  ]);
+  t.true(once.length > 0);
+  for (const { track_id } of once) t.is((await at.call(`/v1/storms/${track_id}?date=${FIRST}`)).status, 404);
 });
 
 test('GET /v1/storms/{track_id} on a date without a point of the track is 404', async (t) => {
   for (const date of ['2026-04-30', '2026-05-03', '2031-01-01'])
-    t.is((await trackService.call(`/v1/storms/${overMidnight()}?date=${date}`)).status, 404);
+    t.is((await service.call(`/v1/storms/${overMidnight()}?date=${date}`)).status, 404);
 });
 
 for (const track_id of ['nobody', 'a'.repeat(64), 'a'.repeat(65), `x'%20OR%20'1'='1`, '%24%24', 'caf%C3%A9', '%00'])
   test(`GET /v1/storms/${track_id} is 404`, async (t) => {
-    const response = await trackService.call(`/v1/storms/${track_id}`);
+    const response = await service.call(`/v1/storms/${track_id}`);
     t.is(response.status, 404);
     t.is(((await response.json()) as { error: string }).error, 'not_found');
   });
 
 for (const date of ['2026-02-30', '20260501', 'today', ''])
   test(`GET /v1/storms/{track_id}?date=${date} is 400 invalid_parameter`, async (t) => {
-    const response = await trackService.call(`/v1/storms/${overMidnight()}?date=${date}`);
+    const response = await service.call(`/v1/storms/${overMidnight()}?date=${date}`);
     t.is(response.status, 400);
     t.regex(((await response.json()) as { message: string }).message, /^date /);
   });
 
 const NOWCAST_PATH = '/v1/hail/nowcast';
-const nowcast_data_root = mkdtempSync(join(SCRATCH, 'hail-nowcast-'));
-let nowcastService: RunningService;
-let nowcast_newest_ms: number;
-/** The storm with the largest hail, and so its neighbourhood. */
-let storm: TrackPoint;
 
-anyTest.before(async () => {
-  const scans = await midnight();
-  nowcast_newest_ms = scans.at(-1)?.time_ms ?? 0;
-  await publish(nowcast_data_root, scans);
-  nowcastService = await startService({ endpoints: [getHailNowcast], data_root: nowcast_data_root, now_ms: NOW_MS });
-  const storms = nowcastService.services.live.snapshot().stormsWithin({ lat: 35.2, lon: -97 }, 500, 0);
-  storm = storms
-    .map(({ item }) => item.seen)
-    .reduce((best, one) => (one.estimated_size_mm > best.estimated_size_mm ? one : best));
-});
-anyTest.after.always((t) => closeWithData(t, nowcastService, nowcast_data_root));
-
-const askNowcast = (query: string, at: RunningService = nowcastService) =>
+const askNowcast = (query: string, at: RunningService = service) =>
   parsed(at.call(`${NOWCAST_PATH}?${query}`), Nowcast);
 
 const at = ({ lat, lon }: { lat: number; lon: number }) => `lat=${lat}&lon=${lon}`;
@@ -427,7 +383,7 @@ test('GET /v1/hail/nowcast where the largest storm has moved to since is active 
   const behind = await askNowcast(at(destination(storm, (direction_deg ?? 0) + 180, 12)));
   t.true((behind.nowcast?.t15.probability ?? 1) < 0.03);
   t.is(answer.model_version, NOWCAST_MODEL.simulated.version);
-  t.is(Date.parse(answer.data_timestamp as string), nowcast_newest_ms);
+  t.is(Date.parse(answer.data_timestamp as string), newest_ms);
 });
 
 /** Quality and note of every lead, as its evenings say; of simulated storms they say nothing. */
@@ -443,8 +399,7 @@ const leadsWith = (simulated: boolean) =>
 async function serviceOver(t: ExecutionContext, publishInto: (root: string) => Promise<void>): Promise<RunningService> {
   const root = await scratch(t);
   await publishInto(root);
-  const other = await startService({ endpoints: [getHailNowcast], data_root: root, now_ms: NOW_MS });
-  t.teardown(() => other.close());
+  const other = await serviceFor(t, { data_root: root, now_ms: NOW_MS });
   return other;
 }
 
@@ -493,7 +448,7 @@ test('GET /v1/hail/nowcast never falls from lead to lead, wherever the point', a
 test('GET /v1/hail/nowcast names the nearest tracked storm and how it moves', async (t) => {
   const point = destination(storm, 200, 3);
   const { nearest_storm } = await askNowcast(at(point));
-  const [nearest] = nowcastService.services.live
+  const [nearest] = service.services.live
     .snapshot()
     .stormsWithin(point, 500, 0)
     .map(({ item }) => item.seen)
@@ -508,7 +463,7 @@ test('GET /v1/hail/nowcast names the nearest tracked storm and how it moves', as
 });
 
 test('GET /v1/hail/nowcast without a storm in range is a billed 200 with nulls, not zeros', async (t) => {
-  const before = await creditsUsed(nowcastService);
+  const before = await creditsUsed(service);
   const answer = await askNowcast('lat=45&lon=-80');
   t.deepEqual(answer, {
     active: false,
@@ -517,14 +472,14 @@ test('GET /v1/hail/nowcast without a storm in range is a billed 200 with nulls, 
     nowcast: null,
     note: null,
     model_version: NOWCAST_MODEL.simulated.version,
-    data_timestamp: new Date(nowcast_newest_ms).toISOString().replace('.000', ''),
+    data_timestamp: new Date(newest_ms).toISOString().replace('.000', ''),
   });
-  t.is((await creditsUsed(nowcastService)) - before, 10);
+  t.is((await creditsUsed(service)) - before, 10);
 });
 
 test('GET /v1/hail/nowcast takes a storm at exactly radius_km as in range, 15 km by default', async (t) => {
   const point = destination(storm, 180, 14.5);
-  const nearest_km = nowcastService.services.live.snapshot().stormsWithin(point, 500, 0)[0]?.distance_km as number;
+  const nearest_km = service.services.live.snapshot().stormsWithin(point, 500, 0)[0]?.distance_km as number;
   t.not((await askNowcast(`${at(point)}&radius_km=${nearest_km}`)).nearest_storm, null);
   t.like(await askNowcast(`${at(point)}&radius_km=${nearest_km - 1e-9}`), {
     active: true,
@@ -535,36 +490,23 @@ test('GET /v1/hail/nowcast takes a storm at exactly radius_km as in range, 15 km
 });
 
 test('GET /v1/hail/nowcast of storms older than 30 minutes is inactive', async (t) => {
-  const late = await startService({
-    endpoints: [getHailNowcast],
-    data_root: nowcast_data_root,
-    now_ms: nowcast_newest_ms + 31 * 60_000,
-  });
-  t.teardown(() => late.close());
-  t.like(await askNowcast(at(storm), late), { active: false, nowcast: null });
+  setClock(t, service, newest_ms + 31 * 60_000);
+  t.like(await askNowcast(at(storm)), { active: false, nowcast: null });
 });
 
 test('GET /v1/hail/nowcast answers the same for a minute, so that its ETag holds', async (t) => {
-  const second = await startService({
-    endpoints: [getHailNowcast],
-    data_root: nowcast_data_root,
-    now_ms: NOW_MS + 20_000,
-  });
-  const minute = await startService({
-    endpoints: [getHailNowcast],
-    data_root: nowcast_data_root,
-    now_ms: NOW_MS + 10 * 60_000,
-  });
-  t.teardown(() => Promise.all([second.close(), minute.close()]));
   const path = `${NOWCAST_PATH}?${at(destination(storm, storm.direction_deg ?? 0, 10))}`;
-  const tags = await Promise.all(
-    [nowcastService, second, minute].map(async (one) => (await one.call(path)).headers.get('etag')),
-  );
+  const tags: (string | null)[] = [];
+  for (const later_s of [0, 20, 600]) {
+    setClock(t, service, NOW_MS + later_s * 1000);
+    tags.push((await service.call(path)).headers.get('etag'));
+  }
+  setClock(t, service, NOW_MS);
   t.is(tags[0], tags[1]);
   t.not(tags[0], tags[2]);
-  const before = await creditsUsed(nowcastService);
-  t.is((await nowcastService.call(path, { headers: { 'If-None-Match': tags[0] as string } })).status, 304);
-  t.is((await creditsUsed(nowcastService)) - before, 10);
+  const before = await creditsUsed(service);
+  t.is((await service.call(path, { headers: { 'If-None-Match': tags[0] as string } })).status, 304);
+  t.is((await creditsUsed(service)) - before, 10);
 });
 
 for (const [query, parameter] of [
@@ -573,4 +515,4 @@ for (const [query, parameter] of [
   ['lat=35&lon=-97&radius_km=0', 'radius_km'],
 ] as const)
   test(`GET /v1/hail/nowcast?${query} is 400 invalid_parameter about ${parameter}`, async (t) =>
-    isRefusedFor(t, nowcastService.call(`${NOWCAST_PATH}?${query}`), parameter));
+    isRefusedFor(t, service.call(`${NOWCAST_PATH}?${query}`), parameter));

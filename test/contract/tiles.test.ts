@@ -1,21 +1,17 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, unlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync, truncateSync, unlinkSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type StyleSpecification, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { FetchSource, PMTiles, tileTypeExt } from 'pmtiles';
 import { newestReflectivity } from '../../api/published/archives/tile-archives.ts';
-import { type Catalog, type Edition, openCatalog } from '../../api/published/catalog.ts';
-import { listEvents } from '../../api/routes/events.ts';
+import { type Edition, openCatalog } from '../../api/published/catalog.ts';
 import { archives } from '../../api/routes/files.ts';
-import { getHailCurrent } from '../../api/routes/hail-current.ts';
-import { getHealth, readyz } from '../../api/routes/health.ts';
 import { tileStyle } from '../../api/routes/tile-style.ts';
-import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
 import { viewerPages } from '../../api/routes/viewer.ts';
 import { openEngine } from '../../pipeline/duckdb.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
@@ -31,25 +27,24 @@ import {
   filesOf,
   NOW_MS,
   onRoot,
+  preparedRoot,
   publish,
   publishedRoot,
-  SCRATCH,
   scansBetween,
   scratch,
 } from '../support/data/world.ts';
 import { faultsOf } from '../support/kill/killed.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
-import { closeWithData, parsed } from './answers.ts';
+import { type RunningService, serviceFor, startService } from '../support/service/service.ts';
+import { closeWithoutFailures } from '../support/service/test-with.ts';
+import { parsed } from './answers.ts';
 
 const SCAN = '/v1/tiles/scan';
-const data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-scan-'));
 let service: RunningService;
 
 test.before(async () => {
-  await publish(data_root, await scansBetween('23:54', '00:06'));
-  service = await startService({ endpoints: [getScanTiles], data_root, now_ms: NOW_MS });
+  service = await startService({ data_root: await preparedRoot(await scansBetween('23:54', '00:06')), now_ms: NOW_MS });
 });
-test.after.always((t) => closeWithData(t, service, data_root));
+test.after.always((t) => closeWithoutFailures(t, service));
 
 const ask = (query = '') => parsed(service.call(`${SCAN}${query}`), ScanTiles);
 
@@ -115,16 +110,7 @@ test('GET /v1/tiles/scan refuses a date that does not exist', async (t) => {
 });
 
 const DAILY = '/v1/tiles/daily';
-const daily_data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-daily-'));
-let dailyService: RunningService;
-
-test.before(async () => {
-  await publish(daily_data_root, await scansBetween('23:56', '00:04'));
-  dailyService = await startService({ endpoints: [getDailyTiles], data_root: daily_data_root, now_ms: NOW_MS });
-});
-test.after.always((t) => closeWithData(t, dailyService, daily_data_root));
-
-const askDaily = (query = '') => parsed(dailyService.call(`${DAILY}${query}`), DailyTiles);
+const askDaily = (query = '') => parsed(service.call(`${DAILY}${query}`), DailyTiles);
 
 test('GET /v1/tiles/daily answers today UTC by default', async (t) => {
   const answer = await askDaily();
@@ -140,7 +126,7 @@ test('GET /v1/tiles/daily answers today UTC by default', async (t) => {
 });
 
 test('GET /v1/tiles/daily tells the size of the archive', async (t) => {
-  const manifest = await dailyService.services.catalog.edition().manifest('2026-05-01');
+  const manifest = await service.services.catalog.edition().manifest('2026-05-01');
   const listed = manifest?.files.find(({ kind }) => kind === 'daily-tiles');
   t.is((await askDaily('?date=2026-05-01')).size_bytes, listed?.bytes ?? null);
 });
@@ -150,8 +136,7 @@ test('GET /v1/tiles/daily is as fresh as its archive, not as the scans that came
   const scans = await scansBetween('00:00', '00:10');
   await publish(root, scans.slice(0, 2));
   await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
-  const running = await startService({ endpoints: [getDailyTiles], data_root: root, now_ms: NOW_MS });
-  t.teardown(() => running.close());
+  const running = await serviceFor(t, { data_root: root, now_ms: NOW_MS });
   const { data_as_of } = (await running.json(DAILY)) as DailyTiles;
   t.is(Date.parse(data_as_of ?? ''), scans[1]?.time_ms ?? 0);
 });
@@ -169,29 +154,16 @@ for (const date of ['2026-04-30', '2031-01-01'])
 
 const DATE = '2026-05-01';
 const ARCHIVES_DAILY = `/tiles/daily/${DATE}.pmtiles`;
-const archives_data_root = mkdtempSync(join(SCRATCH, 'hail-archives-'));
 let archivesService: RunningService;
-let catalog: Catalog;
 
 test.before(async () => {
-  await publish(archives_data_root, await scansBetween('23:54', '00:02'), { reflectivity_keep_hours: 48 });
-  catalog = await openCatalog(archives_data_root, 0);
-  archivesService = await startService({
-    endpoints: [getScanTiles, getDailyTiles],
-    data_root: archives_data_root,
-    now_ms: NOW_MS,
-    app: { publicRoutes: [archives(catalog)] },
-  });
+  const data_root = await preparedRoot(await scansBetween('23:54', '00:02'), { reflectivity_keep_hours: 48 });
+  archivesService = await startService({ data_root, now_ms: NOW_MS });
 });
-test.after.always(async (t) => {
-  t.deepEqual(archivesService.failures, []);
-  await archivesService.close();
-  await catalog.close();
-  rmSync(archives_data_root, { recursive: true, force: true });
-});
+test.after.always((t) => closeWithoutFailures(t, archivesService));
 
 async function listed(kind: PublishedFile['kind']): Promise<PublishedFile> {
-  const manifest = await catalog.edition().manifest(DATE);
+  const manifest = await archivesService.services.catalog.edition().manifest(DATE);
   const file = manifest?.files.find((one) => one.kind === kind);
   if (file === undefined) throw new Error(`${DATE} lists no ${kind}`);
   return file;
@@ -212,7 +184,7 @@ test('GET of an archive needs no key and gives the very file, its type, its leng
   t.is(response.status, 200);
   const bytes = Buffer.from(await response.arrayBuffer());
   t.is(createHash('sha256').update(bytes).digest('hex'), file.sha256);
-  t.deepEqual(bytes, readFileSync(join(archives_data_root, file.path)));
+  t.deepEqual(bytes, readFileSync(join(archivesService.data_root, file.path)));
   t.is(response.headers.get('content-type'), 'application/vnd.pmtiles');
   t.is(response.headers.get('content-length'), String(file.bytes));
   t.is(response.headers.get('accept-ranges'), 'bytes');
@@ -239,7 +211,7 @@ test('every address that discovery gives answers', async (t) => {
 });
 
 test('the newest archive of reflectivity is that of the newest scan, and is answered under its path', async (t) => {
-  const newest = await newestReflectivity(catalog.edition());
+  const newest = await newestReflectivity(archivesService.services.catalog.edition());
   const { frames } = (await archivesService.json('/v1/tiles/scan')) as ScanTiles;
   t.is(newest?.scan_time, Date.parse(frames.at(-1)?.scan_time ?? ''));
   const { pathname } = new URL(frames.at(-1)?.reflectivity_url ?? '');
@@ -355,7 +327,7 @@ test('an archive that is gone, was cut short, or leads out of the data root is a
 test('the file of an archive is closed after its answer, read or not', async (t) => {
   const opened: Readable[] = [];
   const watched = (): Edition => {
-    const edition = catalog.edition();
+    const edition = archivesService.services.catalog.edition();
     const open: Edition['files']['open'] = async (...file) => {
       const stream = await edition.files.open(...file);
       opened.push(stream);
@@ -363,8 +335,7 @@ test('the file of an archive is closed after its answer, read or not', async (t)
     };
     return { ...edition, files: { ...edition.files, open } };
   };
-  const own = await startService({ endpoints: [], app: { publicRoutes: [archives({ edition: watched })] } });
-  t.teardown(own.close);
+  const own = await serviceFor(t, { app: { publicRoutes: [archives({ edition: watched })] } });
   await (await own.call(ARCHIVES_DAILY, { key: null })).arrayBuffer();
   await (await own.call(ARCHIVES_DAILY, { key: null })).body?.cancel();
   t.is(opened.length, 2);
@@ -456,16 +427,6 @@ async function contentOf(root: string): Promise<Map<string, string>> {
   return new Map(await Promise.all(files.map(async (path) => [path, await fs.readFile(path, 'base64')] as const)));
 }
 
-async function serve(t: ExecutionContext, data_root: string) {
-  const service = await startService({
-    endpoints: [getHealth, getHailCurrent, listEvents],
-    data_root,
-    public_routes: (services) => [readyz(services)],
-  });
-  t.teardown(() => service.close());
-  return service;
-}
-
 test('a new root has the data format of this release', async (t) => {
   const root = await scratch(t);
   await onRoot(root, {}, async () => {});
@@ -503,12 +464,12 @@ test('the pipeline refuses a root of another format before it changes anything',
 test('a service does not start on a root of another format', async (t) => {
   const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
   await rename(root, (name) => ({ ...name, format: OTHER }));
-  await t.throwsAsync(startService({ endpoints: [], data_root: root }), { message: REFUSED });
+  await t.throwsAsync(startService({ data_root: root }), { message: REFUSED });
 });
 
 test('a running service answers nothing from a root that was upgraded under it, says why, and goes on once it is back', async (t) => {
   const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
-  const service = await serve(t, root);
+  const service = await serviceFor(t, { data_root: root });
   t.is((await service.call(CURRENT)).status, 200);
   const ready = async () => (await service.call('/readyz', { key: null })).json();
   t.deepEqual(await ready(), { status: 'ok', records: true, data: true });
@@ -516,6 +477,7 @@ test('a running service answers nothing from a root that was upgraded under it, 
   await rename(root, (name) => ({ ...name, format: OTHER }));
   await service.services.catalog.refresh();
   for (const path of [CURRENT, EVENTS]) t.is((await service.call(path)).status, 500, path);
+  t.is(service.failures.splice(0).length, 2);
   t.deepEqual(await ready(), { status: 'unavailable', records: true, data: false, reason: REFUSED });
   const health = (await service.json('/v1/health')) as Health;
   t.is(health.status, 'degraded');
@@ -562,9 +524,8 @@ test('a table file of another version is refused by name', async (t) => {
 });
 
 test('GET /tiles/style.json is a valid style of the ground and the newest day, whose archives have every layer that it draws', async (t) => {
-  const own = await startService({
-    endpoints: [],
-    data_root,
+  const own = await serviceFor(t, {
+    data_root: service.data_root,
     now_ms: NOW_MS,
     public_routes: (services) => [
       tileStyle(services),
@@ -572,7 +533,6 @@ test('GET /tiles/style.json is a valid style of the ground and the newest day, w
       ...viewerPages(services.base_url, {}),
     ],
   });
-  t.teardown(own.close);
   const root = own.services.base_url.replace('/v1', '');
   const styleAt = async (query = '') => (await own.call(`/tiles/style.json${query}`, { key: null })).json();
   for (const query of ['', '?scheme=dark', '?date=2026-05-01']) {
@@ -598,8 +558,7 @@ test('GET /tiles/style.json is a valid style of the ground and the newest day, w
 });
 
 test('GET /tiles/style.json of an empty root draws the ground alone', async (t) => {
-  const own = await startService({ endpoints: [], public_routes: (services) => [tileStyle(services)] });
-  t.teardown(own.close);
+  const own = await serviceFor(t);
   const style = (await (await own.call('/tiles/style.json', { key: null })).json()) as StyleSpecification;
   t.deepEqual(Object.keys(style.sources), ['ground']);
   t.deepEqual(validateStyleMin(style), []);

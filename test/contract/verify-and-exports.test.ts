@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
-import { join } from 'node:path';
 import anyTest, { type ExecutionContext } from 'ava';
 import { parse } from 'csv-parse/sync';
 import { servedParams, writeExport } from '../../api/jobs/export.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import { openCatalog } from '../../api/published/catalog.ts';
-import { createVerification } from '../../api/routes/verify.ts';
 import type { Dataset, ExportParams } from '../../schemas/resources/export-job.ts';
 import { Verification } from '../../schemas/resources/verification.ts';
 import { publishFeeds, reportList } from '../support/data/feeds.ts';
@@ -15,9 +13,9 @@ import {
   ingest,
   midnight,
   NOW_MS,
-  publish,
+  ownCopy,
+  preparedRoot,
   publishedRoot,
-  SCRATCH,
   scansBetween,
   scratch,
 } from '../support/data/world.ts';
@@ -38,27 +36,26 @@ import {
   told,
 } from '../support/service/jobs.ts';
 import { creditsUsed, sending } from '../support/service/portfolio.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { type RunningService, serviceFor, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
 import { until } from '../support/until.ts';
-import { closeWithData, parsed } from './answers.ts';
+import { parsed } from './answers.ts';
 
 const PATH = '/v1/verify';
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
-const data_root = mkdtempSync(join(SCRATCH, 'hail-verify-'));
 let service: RunningService;
 /** The largest hail of the first date. */
 let place: { readonly lat: number; readonly lon: number; readonly mm: number };
 
 anyTest.before(async () => {
-  await publish(data_root, await midnight());
-  const before = await startService({ endpoints: [], data_root, now_ms: NOW_MS });
-  const [largest] = await before.services.engine.rows<typeof place>(
+  const data_root = ownCopy(await preparedRoot(await midnight()));
+  service = await startService({ data_root, now_ms: NOW_MS });
+  const { engine, catalog } = service.services;
+  const [largest] = await engine.rows<typeof place>(
     `SELECT lat, lon, max_mm AS mm FROM read_parquet($1::VARCHAR[]) WHERE NOT interpolated AND storm_date = $2::DATE
      ORDER BY max_mm DESC, lat, lon LIMIT 1`,
-    [before.services.catalog.edition().dayMaxPaths(FIRST, FIRST), FIRST],
+    [catalog.edition().dayMaxPaths(FIRST, FIRST), FIRST],
   );
-  await before.close();
   if (largest === undefined) throw new Error('the evening has no hail');
   place = largest;
   const { lat, lon } = place;
@@ -67,9 +64,9 @@ anyTest.before(async () => {
     { time: '0005', inches: 1, lat: lat + 0.01, lon },
   ];
   await publishFeeds(data_root, [reportList(FIRST, reports, NOW_MS)], NOW_MS);
-  service = await startService({ endpoints: [createVerification], data_root, now_ms: NOW_MS });
+  await catalog.refresh();
 });
-anyTest.after.always((t) => closeWithData(t, service, data_root));
+anyTest.after.always((t) => closeWithoutFailures(t, service));
 
 const about = (more: object = {}) => ({ lat: place.lat, lon: place.lon, date_start: FIRST, date_end: LAST, ...more });
 const send = (body: unknown, key?: string, at = service) =>
@@ -150,8 +147,7 @@ anyTest.serial('verification_hash is that of range, events, location and version
 anyTest.serial('equal questions have equal bytes, also at another time and from another process', async (t) => {
   const first = await (await send(about())).text();
   t.is(await (await send(about())).text(), first);
-  const later = await startService({ endpoints: [createVerification], data_root, now_ms: NOW_MS + 40 * 86_400_000 });
-  t.teardown(() => later.close());
+  const later = await serviceFor(t, { data_root: service.data_root, now_ms: NOW_MS + 40 * 86_400_000 });
   t.is(await (await send(about(), undefined, later)).text(), first);
 });
 

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { listOutlooks, outlookOfDay } from '../../api/routes/outlooks-spc.ts';
-import { listWarnings } from '../../api/routes/warnings.ts';
+import { outlookOfDay } from '../../api/routes/outlooks-spc.ts';
 import { stateBox } from '../../api/rules/geo/us-states.ts';
 import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
@@ -28,10 +27,9 @@ import { withInstants } from '../support/data/relative-times.ts';
 import { positionsOf } from '../support/data/rings.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 import { scratch } from '../support/data/world.ts';
-import { declareRefusals, serveAt } from '../support/service/clocked-service.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
-import { parsed } from './answers.ts';
+import { type RunningService, serviceFor } from '../support/service/service.ts';
+import { declareRefusals, parsed } from './answers.ts';
 
 const WARNINGS = '/v1/warnings';
 const NOW_MS = Date.parse('2026-05-01T20:12:00Z');
@@ -51,7 +49,7 @@ const FAR_WATCH = watchFile({ number: 7, from: '011900', to: '020100' }, [-81, 4
 async function serve(t: ExecutionContext, files: readonly FeedFile[], now_ms = NOW_MS) {
   const data_root = await scratch(t);
   if (files.length > 0) await publishFeeds(data_root, files, now_ms);
-  return serveAt(t, listWarnings, data_root, now_ms);
+  return serviceFor(t, { data_root, now_ms });
 }
 
 const serveWarnings = (t: ExecutionContext, ...made: MadeWarning[]) =>
@@ -379,7 +377,7 @@ test('GET /v1/warnings keeps its tag until a warning comes or expires, and charg
   t.is(await statusWith(second), 200);
 });
 
-declareRefusals(listWarnings, NOW_MS, [
+declareRefusals(WARNINGS, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',
@@ -412,8 +410,7 @@ sharedTest(
       const received_ms = Date.parse('2023-09-14T00:00:00Z');
       const data_root = await scratch(t, at.slice(0, 10));
       await publishFeeds(data_root, [{ name: 'alerts.json', bytes, received_ms }], received_ms);
-      const service = await startService({ endpoints: [listWarnings], data_root, now_ms });
-      t.teardown(() => service.close());
+      const service = await serviceFor(t, { data_root, now_ms });
       const found = await ask(service, { lat, lon });
       t.deepEqual(idsOf(found), [`urn:oid:2.49.0.1.840.0.${id}`]);
       t.is(found.warnings?.[0]?.event, 'Severe Thunderstorm Warning');
@@ -498,7 +495,7 @@ const PRODUCT = [
 async function serveOutlooks(t: ExecutionContext, files: readonly FeedFile[], now_ms = NOW_MS, received_ms = now_ms) {
   const data_root = await scratch(t);
   if (files.length > 0) await publishFeeds(data_root, files, received_ms);
-  return serveAt(t, listOutlooks, data_root, now_ms);
+  return serviceFor(t, { data_root, now_ms });
 }
 
 const askOutlooks = (service: RunningService, { lat, lon } = IN, more = '') =>
@@ -855,7 +852,7 @@ test('GET /v1/outlooks/spc keeps its tag until another product is in force, and 
   t.is(await statusWith(second), 200);
 });
 
-declareRefusals(listOutlooks, NOW_MS, [
+declareRefusals(OUTLOOK, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',

@@ -5,15 +5,12 @@ import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { archives } from '../../api/routes/files.ts';
-import { readyz } from '../../api/routes/health.ts';
-import { ENDPOINTS } from '../../api/routes/index.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import { contentOf, logicalContent, sameContent } from '../support/data/content.ts';
 import { copyOf, deliver, filesOf, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
 import { command, ended, environmentOf, faultsOf, MAIN } from '../support/kill/killed.ts';
-import { type RunningService, startService } from '../support/service/service.ts';
+import { type RunningService, serviceFor } from '../support/service/service.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
 
 const evening = () => scansBetween('00:00', '00:13');
@@ -126,14 +123,7 @@ const BATCH = {
 };
 
 async function start(t: ExecutionContext, data_root: string): Promise<RunningService> {
-  const service = await startService({
-    endpoints: ENDPOINTS,
-    data_root,
-    now_ms: WHOLE_NOW_MS,
-    public_routes: (services) => [readyz(services), archives(services.catalog)],
-  });
-  t.teardown(service.close);
-  return service;
+  return await serviceFor(t, { data_root, now_ms: WHOLE_NOW_MS });
 }
 
 /** Status of every question, one after the other, and of the batch. */

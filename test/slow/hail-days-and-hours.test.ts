@@ -1,6 +1,4 @@
 import test, { type ExecutionContext } from 'ava';
-import { getHailForecast } from '../../api/routes/hail-forecast.ts';
-import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
 import type { CellHour } from '../../pipeline/forecast/model-cells.ts';
 import { contradiction } from '../../pipeline/forecast/outlook.ts';
 import { publishForecast, publishModelHours } from '../../pipeline/forecast/publish-forecast.ts';
@@ -14,7 +12,7 @@ import { climatologyRow, publishClimatologyRows } from '../support/data/climatol
 import { layerFile, publishFeeds, ringOf } from '../support/data/feeds.ts';
 import { onRoot, scratch } from '../support/data/world.ts';
 import { faultsOf } from '../support/kill/killed.ts';
-import { startService } from '../support/service/service.ts';
+import { serviceFor } from '../support/service/service.ts';
 
 /** Two hours of the day that runs are left, then a whole day, then two hours of the third. */
 const NOW_MS = Date.parse('2026-05-01T10:00:00Z');
@@ -79,8 +77,7 @@ function hoursIn({ forecast_date }: OutlookDay, { hourly }: HailForecast): (numb
 
 /** What the answers of a root say at every cell, and where hours and days contradict each other. */
 async function answersOf(t: ExecutionContext, data_root: string) {
-  const service = await startService({ endpoints: [getHailForecast, getHailOutlook], data_root, now_ms: NOW_MS });
-  t.teardown(service.close);
+  const service = await serviceFor(t, { data_root, now_ms: NOW_MS });
   const ask = async (path: string, { lat, lon }: Geohash4Cell) => {
     const response = await service.call(`${path}?lat=${lat}&lon=${lon}${path.endsWith('forecast') ? '&hours=48' : ''}`);
     return response.json();

@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { listOutlooks } from '../../api/routes/outlooks-spc.ts';
-import { listWarnings } from '../../api/routes/warnings.ts';
 import { readOutlookGeoJson } from '../../pipeline/read/outlooks.ts';
 import { multiPolygonFromWkt, polygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { SpcOutlookAnswer } from '../../schemas/resources/convective-outlook.ts';
@@ -9,7 +7,7 @@ import { publishFeeds } from '../support/data/feeds.ts';
 import { askShapely, shapelyTest } from '../support/data/shapely.ts';
 import { sharedData } from '../support/data/shared-data.ts';
 import { scratch } from '../support/data/world.ts';
-import { startService } from '../support/service/service.ts';
+import { serviceFor } from '../support/service/service.ts';
 
 /** Places of a grid over the box of some positions. */
 function gridOver(positions: readonly (readonly number[])[]): (readonly [lon: number, lat: number])[] {
@@ -32,8 +30,7 @@ shapelyTest('the outlook of 5 June 2025 at places over it is what shapely finds 
   const answers = askShapely(shapes.map(({ wkt }) => ({ wkt, places }))) ?? [];
   const data_root = await scratch(t);
   await publishFeeds(data_root, [{ name: 'day1otlk_cat.lyr.geojson', bytes, received_ms: now_ms }], now_ms);
-  const service = await startService({ endpoints: [listOutlooks], data_root, now_ms });
-  t.teardown(() => service.close());
+  const service = await serviceFor(t, { data_root, now_ms });
   const seen = new Set<unknown>();
   for (const [k, [lon, lat]] of places.entries()) {
     const { outlook } = (await service.json(`/v1/outlooks/spc?lat=${lat}&lon=${lon}&day=1`)) as SpcOutlookAnswer;
@@ -57,8 +54,7 @@ shapelyTest('the real warnings of 2023 hold the places of a grid over them that 
     const data_root = await scratch(t);
     await publishFeeds(data_root, [{ name: 'alerts.json', bytes, received_ms }], received_ms);
     const now_ms = Date.parse(properties.sent) + 60_000;
-    const service = await startService({ endpoints: [listWarnings], data_root, now_ms });
-    t.teardown(() => service.close());
+    const service = await serviceFor(t, { data_root, now_ms });
     const places = gridOver(geometry.coordinates.flat());
     const [expected] = askShapely([{ wkt: polygonToWkt(geometry.coordinates), places }]) ?? [];
     t.true(expected?.places.includes('inside') && expected.places.includes('outside'));

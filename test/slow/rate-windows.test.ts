@@ -4,17 +4,16 @@ import { NAMES_MAX } from '../../api/http/call-limits.ts';
 import { trustedProxies } from '../../api/server/head.ts';
 import { openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
-import { startService } from '../support/service/service.ts';
+import { serviceFor } from '../support/service/service.ts';
 
 const FREE = '/v1/sample/items/known';
 const CONNECTIONS = 20;
 
 test('requests without a key from more addresses than are remembered open no window of a key again', async (t) => {
-  const service = await startService({
+  const service = await serviceFor(t, {
     endpoints: sampleEndpoints().endpoints,
     app: { trusted: trustedProxies(['127.0.0.1/32']) },
   });
-  t.teardown(service.close);
   const { key } = await openAccount(service, { plan: { rate_per_minute: 60 } });
   for (let n = 0; n < 60; n++) t.is((await service.call(FREE, { key })).status, 200);
 

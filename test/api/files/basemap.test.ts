@@ -11,18 +11,16 @@ import { openStreets } from '../../../api/published/archives/basemap-streets.ts'
 import { viewerPages } from '../../../api/routes/viewer.ts';
 import { scratch } from '../../support/data/world.ts';
 import { startServe } from '../../support/service/serve-child.ts';
-import { startService } from '../../support/service/service.ts';
+import { serviceFor } from '../../support/service/service.ts';
 
 const newFolder = () => mkdtempSync(join(tmpdir(), 'hail-basemap-'));
 /** The page of a service with a street map and a store of archives, whose other paths `ask` reads. */
 async function open(t: ExecutionContext, streets: string | null, tiles_url: string | null = null) {
   const options = { streets: await openStreets(streets), tiles_url };
-  const service = await startService({
-    endpoints: [],
+  const service = await serviceFor(t, {
     data_root: newFolder(),
     public_routes: () => viewerPages('https://hail.example/service/v1', options),
   });
-  t.teardown(service.close);
   const ask = (path: string, headers = {}) => fetch(`${service.url}${path.replace('/service', '')}`, { headers });
   const page = await ask('/viewer');
   return { ask, policy: page.headers.get('content-security-policy') ?? '', html: await page.text() };

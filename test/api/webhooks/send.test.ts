@@ -11,7 +11,6 @@ import { matchScan, POINT_AREA_RADIUS_KM, type ScanHail, type WatchedPlace } fro
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { CommitFailed } from '../../../api/records/errors.ts';
 import type { NewTask } from '../../../api/records/tasks.ts';
-import { WEBHOOK_ENDPOINTS } from '../../../api/routes/webhooks.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
 import { SAMPLES } from '../../../api/webhooks/event-samples.ts';
@@ -30,7 +29,7 @@ import { positionsOf } from '../../support/data/rings.ts';
 import { pluck } from '../../support/data/rows.ts';
 import { raise } from '../../support/service/alerts.ts';
 import { startReceiver } from '../../support/service/receiver.ts';
-import { SERVICE_NOW_MS, startService } from '../../support/service/service.ts';
+import { SERVICE_NOW_MS, serviceFor } from '../../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../../support/service/test-with.ts';
 import {
   answerOf,
@@ -48,13 +47,11 @@ import { until } from '../../support/until.ts';
 async function sending(t: ExecutionContext) {
   const receiver = await startReceiver(t);
   const webhookClient = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file: receiver.ca_file, time_scale: 1 });
-  const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, webhookClient });
+  const service = await serviceFor(t, { webhookClient });
   const stop = startDeliveryWorker({ ...service.services, webhook_time_scale: 0.001 });
   t.teardown(async () => {
     await stop();
     webhookClient.close();
-    await service.close();
-    if (service.failures.length > 0) throw service.failures[0];
   });
   return { receiver, service };
 }

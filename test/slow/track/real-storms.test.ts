@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { listEvents } from '../../../api/routes/events.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
@@ -28,7 +27,7 @@ import {
 import { pluck } from '../../support/data/rows.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { scratch } from '../../support/data/world.ts';
-import { startService } from '../../support/service/service.ts';
+import { serviceFor } from '../../support/service/service.ts';
 
 /** A cell as a patch around the middle of its pixels. */
 function texture({ rows, cols, tenths }: TrackCell): Patch {
@@ -347,8 +346,7 @@ for (const [day, expected] of [
 sharedTest('GET /v1/events of the real day has the hulls measured independently', async (t) => {
   const data_root = await scratch(t);
   await publishDays(data_root, [realDay()], 'observed', REAL_NOW_MS);
-  const service = await startService({ endpoints: [listEvents], data_root, now_ms: REAL_NOW_MS });
-  t.teardown(service.close);
+  const service = await serviceFor(t, { data_root, now_ms: REAL_NOW_MS });
   const ask = async (query: string) => Events.parse(await service.json(`/v1/events?${query}`));
   const day = `date_start=${REAL_DATE}&date_end=${REAL_DATE}`;
   const [whole] = (await ask(day)).events as [EventDay];

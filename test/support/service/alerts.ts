@@ -1,4 +1,3 @@
-import { ALERT_ENDPOINTS } from '../../../api/routes/alerts.ts';
 import type { Alert } from '../../../api/webhooks/formats.ts';
 import { newId } from '../../../schemas/ids.ts';
 import { instant } from '../../../schemas/time.ts';
@@ -13,7 +12,7 @@ export const CIRCLE = { lat: 35.4676, lon: -97.5164, webhook_url: RECEIVER } as 
 /** A service with alert subscriptions, and receivers for them. */
 export async function startAlertService() {
   const webhookClient = receivers();
-  return { ...(await startService({ endpoints: ALERT_ENDPOINTS, webhookClient })), receivers: webhookClient };
+  return { ...(await startService({ webhookClient })), receivers: webhookClient };
 }
 
 /** Makes a subscription; returns its id. */

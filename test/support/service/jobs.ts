@@ -3,8 +3,6 @@ import pino, { type Logger } from 'pino';
 import type { JobHandlers, JobToMake } from '../../../api/jobs/kinds.ts';
 import type { RunSettings } from '../../../api/jobs/run.ts';
 import { startJobs } from '../../../api/jobs/run.ts';
-import { files } from '../../../api/routes/files.ts';
-import { JOB_ENDPOINTS } from '../../../api/routes/jobs.ts';
 import type { ExportParams } from '../../../schemas/resources/export-job.ts';
 import type { ReportRequest } from '../../../schemas/resources/report-job.ts';
 import { until } from '../until.ts';
@@ -55,9 +53,7 @@ export type JobService = Awaited<ReturnType<typeof startJobService>>;
 export async function startJobService(options: Partial<ServiceOptions> = {}) {
   const clock = { ms: SERVICE_NOW_MS };
   const service = await startService({
-    endpoints: JOB_ENDPOINTS,
     now: () => clock.ms,
-    public_routes: (services) => [files(services)],
     ...options,
   });
   const ends: (() => Promise<void>)[] = [];

@@ -5,6 +5,10 @@ import { dirname, join } from 'node:path';
 import { ensureFirstBusiness } from '../../../api/accounts/keys.ts';
 import { openRecords, type Records } from '../../../api/billing/records.ts';
 import { EARLIER_VARIANT } from '../../../api/legacy/endpoint.ts';
+import { archives, files } from '../../../api/routes/files.ts';
+import { livez, readyz } from '../../../api/routes/health.ts';
+import { ENDPOINTS } from '../../../api/routes/index.ts';
+import { tileStyle } from '../../../api/routes/tile-style.ts';
 import type { Telemetry } from '../../../api/server/answer.ts';
 import { type AppOptions, createApp } from '../../../api/server/app.ts';
 import type { Endpoint } from '../../../api/server/endpoint.ts';
@@ -42,19 +46,21 @@ async function makeRecords(): Promise<Buffer> {
 export const SERVICE_NOW_MS = Date.parse('2026-05-02T00:55:00Z');
 
 export interface ServiceOptions {
-  readonly endpoints: readonly Endpoint[];
+  /** Those of the product when left out. */
+  readonly endpoints?: readonly Endpoint[];
   /** Published data; an empty root when left out. */
   readonly data_root?: string;
   readonly tiles_url?: string;
   /** Another service, whose records this one shares. */
   readonly beside?: Pick<RunningService, 'services' | 'live_key' | 'test_key'>;
   readonly now_ms?: number;
-  /** A data clock that moves. */
+  /** A data clock that moves by itself. */
   readonly now?: () => number;
   /** Parts that stand in for the real ones. */
   readonly records?: (records: Records) => Records;
   readonly webhookClient?: WebhookClient;
   readonly app?: Partial<AppOptions>;
+  /** Probes and files when left out. */
   readonly public_routes?: (services: Services) => readonly PublicRoute[];
 }
 
@@ -63,6 +69,9 @@ export type CallInit = RequestInit & { readonly key?: string | null; readonly du
 
 /** A service that listens, its first business, and a way to call it. */
 export interface RunningService {
+  readonly data_root: string;
+  /** The data clock, which a test may move. */
+  readonly clock: { ms: number };
   /** Address without a path. */
   readonly url: string;
   readonly server: Server;
@@ -79,17 +88,23 @@ export interface RunningService {
   readonly close: () => Promise<void>;
 }
 
+const keylessRoutes = (services: Services): readonly PublicRoute[] => [
+  ...[livez, readyz(services), archives(services.catalog), tileStyle(services), files(services)],
+];
+
 const DEEP_POCKETS = 1_000_000;
 const IDLE_CONNECTION_S = 120;
 
 /** Starts a service over its own records; `close` removes them. Replies are all checked against their schemas. */
-export async function startService(options: ServiceOptions): Promise<RunningService> {
+export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
   const { beside } = options;
   const scratch = beside?.services.files_root ?? mkdtempSync(join(SCRATCH, 'hail-service-'));
-  const now = options.now ?? (() => options.now_ms ?? SERVICE_NOW_MS);
+  const data_root = options.data_root ?? scratch;
+  const clock = { ms: options.now_ms ?? SERVICE_NOW_MS };
+  const now = options.now ?? (() => clock.ms);
   if (beside === undefined) await placeNewRecords(scratch);
   const { services: opened, close } = await openServices({
-    data_root: options.data_root ?? scratch,
+    data_root,
     records_root: scratch,
     database_url: null,
     storm_day_start_hour: 0,
@@ -112,8 +127,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     failed: (_, error) => failures.push(error),
   };
   const app = createApp({
-    endpoints: options.endpoints,
-    publicRoutes: options.public_routes?.(services) ?? [],
+    endpoints: options.endpoints ?? ENDPOINTS,
+    publicRoutes: (options.public_routes ?? keylessRoutes)(services),
     services,
     trusted: null,
     check_replies: true,
@@ -135,6 +150,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       },
     });
   return {
+    data_root,
+    clock,
     url,
     server,
     services,
@@ -153,4 +170,17 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       if (beside === undefined) rmSync(scratch, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts a service for the length of a test, which fails when the service reports a failure. */
+export async function serviceFor(
+  t: { readonly teardown: (end: () => Promise<void>) => void },
+  options: ServiceOptions = {},
+): Promise<RunningService> {
+  const service = await startService(options);
+  t.teardown(async () => {
+    await service.close();
+    if (service.failures.length > 0) throw service.failures[0];
+  });
+  return service;
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { MAIL_TASK, sendMail } from '../../../api/accounts/mail.ts';
-import { WEBHOOK_ENDPOINTS } from '../../../api/routes/webhooks.ts';
 import type { PostOutcome, WebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage } from '../../../api/webhooks/delivery-worker.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
@@ -67,7 +66,7 @@ export type WebhookService = Awaited<ReturnType<typeof startWebhookService>>;
 
 export async function startWebhookService() {
   const webhookClient = receivers();
-  const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, webhookClient });
+  const service = await startService({ webhookClient });
   return { ...service, receivers: webhookClient };
 }
 

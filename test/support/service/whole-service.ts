@@ -71,7 +71,6 @@ export async function startWholeService(): Promise<WholeService> {
   const own_path = '/legacy/v1/openapi.json';
   const earlier = describeApi(EARLIER_ENDPOINTS, BASE_URL, EARLIER_DESCRIPTION);
   const service = await startService({
-    endpoints: ENDPOINTS,
     data_root: await wholeRoot(),
     now_ms: WHOLE_NOW_MS,
     webhookClient: receivers(),
