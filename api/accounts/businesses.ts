@@ -31,10 +31,8 @@ export async function createBusiness(
     .onConflict((conflict) => conflict.column('name').doNothing())
     .executeTakeFirst();
   if (numInsertedOrUpdatedRows !== 1n) return null;
-  await rows
-    .insertInto('plans')
-    .values({ business_id: business.id, ...planRow(plan) })
-    .execute();
+  const tariff = { business_id: business.id, ...planRow(plan) };
+  await rows.insertInto('plans').values(tariff).execute();
   await recordAct(rows, now_ms, { act: 'business.create', business_id: business.id, subject: name, detail: { plan } });
   return business;
 }

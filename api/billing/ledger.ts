@@ -131,10 +131,8 @@ interface Entry extends Omit<Charge, 'request_id' | 'key_id'> {
 /** Writes a row of the ledger, and adds it to its day. The month is the caller's. */
 export async function addEntry(rows: Transaction<Database>, { at_ms, ...entry }: Entry): Promise<void> {
   const { business_id, key_id, operation, count, credits } = entry;
-  await rows
-    .insertInto('ledger')
-    .values({ ...entry, at: instant(at_ms) })
-    .execute();
+  const row = { ...entry, at: instant(at_ms) };
+  await rows.insertInto('ledger').values(row).execute();
   const day = { business_id, day: utcDate(at_ms), key_id: key_id ?? '', operation, calls: 0, count, credits };
   await raiseUsage(day).execute(rows);
 }

@@ -377,8 +377,6 @@ async function admitToday(
 
 /** Removes the counts of days that were over at an instant. */
 async function sweepDays(rows: Kysely<Database>, until_ms: number): Promise<void> {
-  await rows
-    .deleteFrom('request_days')
-    .where('day', '<', utcDate(until_ms - DAYS_KEPT_MS))
-    .execute();
+  const first = utcDate(until_ms - DAYS_KEPT_MS);
+  await rows.deleteFrom('request_days').where('day', '<', first).execute();
 }

@@ -1,5 +1,5 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { addDays, utcDate } from '../../schemas/time.ts';
+import { addDays, instant, utcDate } from '../../schemas/time.ts';
 import { listKeys } from '../accounts/keys.ts';
 import { recordAct } from '../records/audit.ts';
 import { snapshot } from '../records/database.ts';
@@ -84,24 +84,19 @@ export async function adjustUsage(
   reason: string,
   now_ms: number,
 ): Promise<void> {
-  const at = new Date(now_ms).toISOString();
+  const at = instant(now_ms);
   const operation = credits < 0 ? 'adjustment.refund' : 'adjustment';
   const count = Math.abs(credits);
-  await sql`
+  const raise = sql`
     insert into periods (business_id, period, used, updated_at) values (${id}, ${periodOf(now_ms)}, ${credits}, ${at})
-    on conflict (business_id, period) do update set used = periods.used + excluded.used, updated_at = excluded.updated_at`.execute(
-    rows,
-  );
+    on conflict (business_id, period) do update set used = periods.used + excluded.used, updated_at = excluded.updated_at`;
+  await raise.execute(rows);
   await addEntry(rows, {
     ...{ business_id: id, key_id: null, operation, count, credits, reason },
     ...{ at_ms: now_ms, request_id: null },
   });
-  await recordAct(rows, now_ms, {
-    act: 'usage.adjust',
-    business_id: id,
-    subject: name,
-    detail: { credits, reason, period: periodOf(now_ms) },
-  });
+  const detail = { credits, reason, period: periodOf(now_ms) };
+  await recordAct(rows, now_ms, { act: 'usage.adjust', business_id: id, subject: name, detail });
 }
 
 /** Gives the charge of a request back, once: one that stands although its answer was lost. `unknown`: there is no such charge. */
@@ -111,11 +106,8 @@ export async function refundRequest(rows: Transaction<Database>, request_id: str
   if (charged === undefined || charged.key_id === null || charged.credits < 0) return 'unknown' as const;
   if ((await find(refundId(request_id))) !== undefined) return 'refunded before' as const;
   const { business_id, key_id, operation, count, credits, at } = charged;
-  await refundVisibly(
-    rows,
-    { request_id, business_id, key_id, operation, count, credits, at_ms: Date.parse(at) },
-    reason,
-  );
+  const charge = { request_id, business_id, key_id, operation, count, credits, at_ms: Date.parse(at) };
+  await refundVisibly(rows, charge, reason);
   await recordAct(rows, now_ms, { act: 'usage.refund', business_id, subject: request_id, detail: { credits, reason } });
   return { credits, business_id };
 }

@@ -96,8 +96,10 @@ type Printed = { readonly json: object; readonly lines?: readonly string[] };
 interface RecordsCommand<Given, Options, Args extends readonly unknown[]> {
   readonly usage: string;
   readonly about: string;
-  /** Adds options, arguments that are parsed, and help after them. */
+  /** Adds options, and arguments that are parsed. */
   readonly options?: (command: Command) => Command;
+  /** Printed below the help on its options, such as examples. */
+  readonly help?: string;
   /** Missing SQLite records are made. */
   readonly creates?: boolean;
   readonly run: (desk: Given, options: Options, ...args: Args) => Promise<Printed>;
@@ -106,10 +108,18 @@ interface RecordsCommand<Given, Options, Args extends readonly unknown[]> {
 /** A command that works on the records and prints the result. */
 export function onRecords<Options = unknown, Args extends readonly unknown[] = string[]>(
   config: () => Config,
-  { usage, about, options = (command) => command, creates = false, run }: RecordsCommand<Desk, Options, Args>,
+  {
+    usage,
+    about,
+    options = (command) => command,
+    help = '',
+    creates = false,
+    run,
+  }: RecordsCommand<Desk, Options, Args>,
 ): Command {
   return options(new Command().command(usage).description(about))
     .option('--json', 'print one JSON object')
+    .addHelpText('after', help && `\n${help}`)
     .action(async (...given) => {
       const settings = config();
       const { json, ...rest } = (given.at(-1) as Command).opts<Options & { readonly json?: true }>();

@@ -51,11 +51,8 @@ export function keyCommand(config: () => Config): Command {
             )
               .choices(VARIANT_NAMES)
               .default('current'),
-          )
-          .addHelpText(
-            'after',
-            '\nExamples:\n  hail-api key create acme --live --name dashboard\n  hail-api key create acme --live --scopes hail:read,storms:read --expires 2027-01-01\n  hail-api key create acme --test --variant legacy',
           ),
+      help: 'Examples:\n  hail-api key create acme --live --name dashboard\n  hail-api key create acme --live --scopes hail:read,storms:read --expires 2027-01-01\n  hail-api key create acme --test --variant legacy',
       run: async (desk, options: Parameters<typeof newKey>[0]) => {
         const { records, business, now_ms } = desk;
         const key = { ...newKey(options, now_ms), business_id: business.id };
@@ -119,12 +116,11 @@ export function keyCommand(config: () => Config): Command {
       usage: 'limit <key>',
       about: 'bound the credits of a key in a month, by id or public id; keys of one rotation share the bound',
       options: (command) =>
-        command
-          // In an object: commander reads a null as an empty text.
-          .requiredOption('--cap <credits>', 'most credits a month, or none', (text) => ({
-            monthly_cap: creditsOrNone(text),
-          }))
-          .addHelpText('after', '\nExample:\n  hail-api key limit hV3kPq9a --cap 5000'),
+        // In an object: commander reads a null as an empty text.
+        command.requiredOption('--cap <credits>', 'most credits a month, or none', (text) => ({
+          monthly_cap: creditsOrNone(text),
+        })),
+      help: 'Example:\n  hail-api key limit hV3kPq9a --cap 5000',
       run: async (desk, { cap: { monthly_cap } }: { readonly cap: { readonly monthly_cap: number | null } }, id) => {
         const { records, now_ms } = desk;
         const changed = await records.transaction(async (rows) =>

@@ -43,11 +43,8 @@ export function planCommand(config: () => Config): Command {
             `replace the features: ${FEATURES.join(',')}, or none`,
             changing('features', features),
           )
-          .option('--quota <name=n>', 'change a quota: locations=20000, requests_per_day=none; may be repeated', quota)
-          .addHelpText(
-            'after',
-            '\nExamples:\n  hail-api plan set acme --limit 100000 --overage block\n  hail-api plan set acme --cap none --feature exports,real_time_delivery',
-          ),
+          .option('--quota <name=n>', 'change a quota: locations=20000, requests_per_day=none; may be repeated', quota),
+      help: 'Examples:\n  hail-api plan set acme --limit 100000 --overage block\n  hail-api plan set acme --cap none --feature exports,real_time_delivery',
       run: async ({ records, business, now_ms }, changes: Changes) => {
         if (Object.keys(changes).length === 0)
           throw new CommandError('usage', `plan of ${business.name}: no change is named, expected one option or more`);

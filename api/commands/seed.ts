@@ -75,11 +75,8 @@ export function seedCommand(config: () => Config): Command {
             '--secrets <file>',
             'write the keys that are made to a new file, readable by its owner only, instead of printing them',
             newFile,
-          )
-          .addHelpText(
-            'after',
-            `
-Example of a file:
+          ),
+      help: `Example of a file:
   plans:
     pro: { monthly_limit: 100000, overage_policy: block, features: [exports], quotas: { locations: 20000 } }
   businesses:
@@ -87,7 +84,6 @@ Example of a file:
       plan: pro
       members: [{ email: ops@example.com, role: admin }]
       keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'], monthly_cap: 20000 }]`,
-          ),
       run: async ({ records, now_ms }, options: { readonly dryRun?: true; readonly secrets?: string }, seed: Seed) => {
         const { dryRun = false, secrets } = options;
         const made: Seeding['made'] = [];

@@ -33,9 +33,8 @@ export function usageCommand(config: () => Config): Command {
       usage: 'adjust <business> <credits>',
       about: 'give credits back (negative) or take them (positive) this month, as a ledger row of its own',
       options: (command) =>
-        command
-          .requiredOption('--reason <text>', 'why: kept in the ledger and the audit log', reasonOf)
-          .addHelpText('after', "\nExample:\n  hail-api usage adjust acme --reason 'outage of 19 May' -- -500"),
+        command.requiredOption('--reason <text>', 'why: kept in the ledger and the audit log', reasonOf),
+      help: "Example:\n  hail-api usage adjust acme --reason 'outage of 19 May' -- -500",
       run: async ({ records, business, now_ms }, { reason }: { readonly reason: string }, text) => {
         const credits = wholeNumber(-LARGEST_ADJUSTMENT, LARGEST_ADJUSTMENT)(text);
         if (credits === 0) throw new CommandError('usage', 'usage: credits are 0, expected some to give or take');
@@ -48,12 +47,8 @@ export function usageCommand(config: () => Config): Command {
       usage: 'refund <request_id>',
       about: 'give the charge of one request back, once: one that stands although its answer was lost',
       options: (command) =>
-        command
-          .requiredOption('--reason <text>', 'why: kept in the ledger and the audit log', reasonOf)
-          .addHelpText(
-            'after',
-            "\nExample:\n  hail-api usage refund req_01JV9Q2M7T8Y5K3N6P4R1S0W9X --reason 'answer lost'",
-          ),
+        command.requiredOption('--reason <text>', 'why: kept in the ledger and the audit log', reasonOf),
+      help: "Example:\n  hail-api usage refund req_01JV9Q2M7T8Y5K3N6P4R1S0W9X --reason 'answer lost'",
       run: async ({ records, now_ms }, { reason }: { readonly reason: string }, request_id) => {
         const refund = await records.transaction((rows) => refundRequest(rows, request_id, reason, now_ms));
         if (refund === 'unknown') throw new CommandError('not_found', `request ${request_id}: was not charged`);

@@ -80,10 +80,8 @@ async function warningsOf(
     if (!mapped.has(event.event_date) || now_ms === null) continue;
     const asked = { ...verification.location, radius_km: 0, since_ms: null, now_ms };
     const { found } = await warningsAround(engine, collection, asked);
-    held.set(
-      event.event_date,
-      found.map(({ warning: { event, data_source }, end_ms }) => ({ event, end_ms, data_source })),
-    );
+    const in_force = found.map(({ warning: { event, data_source }, end_ms }) => ({ event, end_ms, data_source }));
+    held.set(event.event_date, in_force);
   }
   return held;
 }

@@ -119,17 +119,10 @@ async function scansOf(engine: Queries, edition: Pick<Edition, 'paths'>, dates: 
     return { day: Date.parse(date) / MS_PER_DAY, scans, patches, key, known: dateScans.get(key) };
   });
   const unread = wanted.filter(({ known }) => known === undefined);
+  const pathsOf = (of: 'scans' | 'patches') => unread.flatMap((date) => date[of]);
   const [scansBy, patchesBy] = await Promise.all([
-    readByDay<ScanColumn>(
-      engine,
-      SCAN_COLUMNS,
-      unread.flatMap(({ scans }) => scans),
-    ),
-    readByDay<PatchColumn>(
-      engine,
-      PATCH_COLUMNS,
-      unread.flatMap(({ patches }) => patches),
-    ),
+    readByDay<ScanColumn>(engine, SCAN_COLUMNS, pathsOf('scans')),
+    readByDay<PatchColumn>(engine, PATCH_COLUMNS, pathsOf('patches')),
   ]);
   return wanted.map(({ day, key, known }) => {
     const scans = known ?? dateScansOf(scansBy(day), patchesBy(day));

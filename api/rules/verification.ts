@@ -104,10 +104,8 @@ export function bandAt(distance_m: number): number | null {
 
 /** Pixels of a storm date with a signal, from north and west; the rows of several stretches are added up. */
 function signalsOf(point: Position, rows: readonly PixelDay[]) {
-  const byPixel = Map.groupBy(
-    rows.filter(({ max_mm }) => max_mm >= SIGNAL_MIN_MM),
-    ({ row, col }) => pixelKey(row, col),
-  );
+  const seen = rows.filter(({ max_mm }) => max_mm >= SIGNAL_MIN_MM);
+  const byPixel = Map.groupBy(seen, ({ row, col }) => pixelKey(row, col));
   const signals = Array.from(byPixel.values(), (stretches) => {
     const { row, col } = stretches[0] as PixelDay;
     const distance_m = boundedDistanceM(point, row, col, BANDS_M);
