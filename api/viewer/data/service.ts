@@ -117,6 +117,8 @@ export function openService(api: string, readKey: () => string | null, is_public
     health,
     /** A file at a signed address. */
     file: async (url: string) => (await request(url, readKey(), false)).body,
+    /** Places of a text by the geocoder of the operator. Free; a public map asks without a key. */
+    places: async (text: string) => (await get(`/places?q=${encodeURIComponent(text)}`)).body,
     newest,
     day,
     /** The last 24 hours until the newest scan; `known`: the newest date, if it has just arrived. */

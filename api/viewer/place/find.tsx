@@ -34,7 +34,8 @@ async function find(text: string, is_finished: boolean): Promise<Found[]> {
   const [places, zips] = await Promise.all([file<Places>('places.json'), isZip(text) ? file<Zips>('zips.json') : []]);
   const found = openFinder(places, zips).find(text);
   if (found.length > 0 || !is_finished || !HAS_ADDRESSES) return found;
-  const addresses = await service.call(`/places?q=${encodeURIComponent(text)}`);
+  const addresses = await service.places(text);
+  if (!addresses.available) throw new Error('the server for addresses does not answer');
   return addresses.places.map(({ label, lat, lon }: { label: string; lat: number; lon: number }) => {
     return { kind: 'address', label, lat, lng: lon, source: addresses.attribution };
   });
