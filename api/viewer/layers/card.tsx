@@ -1,5 +1,4 @@
 import { effect, signal, untracked } from '@preact/signals';
-import type { Feature } from 'geojson';
 import { LAYER_IDS } from '../address.ts';
 import type { LngLat } from '../data/day.ts';
 import { type Health, ServiceError } from '../data/service.ts';
@@ -9,20 +8,18 @@ import { chosenFrame, reactive, state } from '../state.ts';
 import {
   type Asked,
   type Facts,
-  layersOver,
+  factsOf,
+  layerPicture,
   type MapLayer,
-  putFeatures,
+  pictureOf,
   type Reading,
   type ReadLayer,
-  removeSource,
   type Shown,
 } from './layer.ts';
 import { LAYERS } from './registry.ts';
 
 /** The service's clock and its feeds are asked for again after this time; the call is free. */
 const HEALTH_MS = 60_000;
-/** A click within this distance of a point picks it. */
-const TOUCH_PX = 10;
 /** Middle of the contiguous states, while the map has none. */
 const MIDDLE = { lat: 38, lon: -96 };
 
@@ -40,8 +37,6 @@ const rows = new Map(
 const rowOf = ({ id }: MapLayer) => rows.get(id) as Row;
 /** Layers that may be read without another click: they were just switched on, or a link may have them. */
 const mayRead = new Set<string>(LAYER_IDS);
-/** Features on the map: the same ones are not put there again with each scan. */
-const put = new Map<string, readonly Feature[]>();
 const health = signal<Health | null>(null);
 let health_at_ms = Number.NEGATIVE_INFINITY;
 let asking: Promise<void> | null = null;
@@ -52,7 +47,10 @@ export function letLinkRead(): void {
 }
 
 const isOn = ({ id }: MapLayer) => state.layers.includes(id);
-const sourceOf = ({ id }: MapLayer) => `layer-${id}`;
+/** The map once it has drawn something; who asks it is run again whenever it has drawn. */
+const drawnMap = () => (state.drawn > 0 ? theMap() : null);
+/** A layer that is free has nothing to say of a reading. */
+const NOTHING: Reading = { features: [], note: null };
 
 /** What the map shows, as far as layers depend on it. */
 function shown(): Shown {
@@ -81,7 +79,17 @@ function statusOf(layer: MapLayer, now: Shown) {
   const absent = layer.unavailable(now) ?? reading?.content.absent ?? null;
   const reason = needs_key ? 'Needs a key of this service.' : absent;
   const isShown = isOn(layer) && reason === null;
-  if (layer.kind === 'free') return { reason, needs_key, drawn: isShown, visible: [], isOfThis: true, isFresh: true };
+  if (layer.kind === 'free') {
+    const map = isShown ? drawnMap() : null;
+    return {
+      reason,
+      needs_key,
+      drawn: isShown,
+      visible: map ? layer.features(map.map) : [],
+      isOfThis: true,
+      isFresh: true,
+    };
+  }
   const isOfThis = reading !== null && layer.serves(reading.asked, now);
   const visible = isShown && isOfThis ? layer.visible(reading.content, now) : [];
   const isFresh = isOfThis && Date.now() - reading.at_ms < layer.fresh_ms;
@@ -93,9 +101,9 @@ effect(() => {
   for (const row of rows.values()) row.refusal = null;
 });
 effect(() => {
-  const { day, view, frame, layers, place, key, shown } = state;
+  const { day, view, frame, layers, place, key, shown, drawn } = state;
   const isNeeded = !folded.layers || LAYERS.some((layer) => layer.kind === 'read' && layers.includes(layer.id));
-  if (theMap() && [day, view, frame, place, key, shown].length > 0) untracked(() => void sync(isNeeded));
+  if (theMap() && [day, view, frame, place, key, shown, drawn].length > 0) untracked(() => void sync(isNeeded));
 });
 
 /** Draws the layers that are on, and reads those that may be read without another click. */
@@ -108,7 +116,7 @@ async function sync(isHealthNeeded = true): Promise<void> {
   const now = shown();
   for (const layer of LAYERS) {
     const { drawn, visible, needs_key, reason, isFresh } = statusOf(layer, now);
-    draw(layer, drawn, visible, now);
+    theMap()?.put(pictureOf(layer), drawn ? layerPicture(layer, visible) : null);
     if (layer.kind === 'free' || needs_key || !isOn(layer) || !state.shown || !mayRead.delete(layer.id)) continue;
     if (!layer.only_on_request && reason === null && !isFresh) void read(layer);
   }
@@ -119,21 +127,6 @@ async function askHealth(): Promise<void> {
     if (error instanceof ServiceError) return null;
     throw error;
   });
-}
-
-function draw(layer: MapLayer, drawn: boolean, visible: readonly Feature[], now: Shown): void {
-  const map = theMap()?.map;
-  if (!map) return;
-  if (layer.kind === 'free') {
-    if (drawn) layer.draw(map, now);
-    else layer.remove(map);
-    return;
-  }
-  const [source, last] = [sourceOf(layer), put.get(layer.id) ?? []];
-  const isSame = visible.length === last.length && visible.every((one, i) => one === last[i]);
-  put.set(layer.id, visible);
-  if (!drawn) removeSource(map, source);
-  else if (!isSame || !map.getSource(source)) putFeatures(map, source, visible, layer.marks);
 }
 
 async function read(layer: ReadLayer): Promise<void> {
@@ -161,24 +154,13 @@ function choose({ id }: MapLayer, on: boolean): void {
 
 /** Facts of all items of layers at a place, those drawn last first. */
 export function factsAt(at: LngLat): Facts[] {
-  const map = state.drawn > 0 ? theMap()?.map : null;
-  if (!map) return [];
-  const { x, y } = map.project(at);
-  const near: [[number, number], [number, number]] = [
-    [x - TOUCH_PX, y - TOUCH_PX],
-    [x + TOUCH_PX, y + TOUCH_PX],
-  ];
-  const now = shown();
-  return LAYERS.filter((layer) => statusOf(layer, now).drawn).flatMap((layer) => {
-    const { facts } = layer;
-    if (facts === undefined) return [];
-    const ids = layer.kind === 'read' ? layersOver(map, sourceOf(layer)) : (layer.picks ?? []);
-    const layers = ids.filter((id) => map.getLayer(id));
-    const points = map.queryRenderedFeatures(near, { layers }).filter(({ geometry }) => geometry.type === 'Point');
-    const areas = map.queryRenderedFeatures([x, y], { layers }).filter(({ layer }) => layer.type === 'fill');
-    const items = new Map([...points, ...areas].map(({ properties }) => [JSON.stringify(properties), properties]));
-    return [...items.values()].map((properties) => facts(properties));
+  const map = drawnMap();
+  const items = LAYERS.flatMap((layer) => {
+    const { points, areas } = map?.drawnAt(at, pictureOf(layer)) ?? { points: [], areas: [] };
+    return [...points, ...areas].map(({ properties }) => properties);
   });
+  const facts = [...new Map(items.map((properties) => [JSON.stringify(properties), properties])).values()].map(factsOf);
+  return facts.filter((one) => one !== null);
 }
 
 /** The card of layers: switches, what each has, why one cannot be shown. */
@@ -228,7 +210,7 @@ function LayerRow({ layer, now }: { layer: MapLayer; now: Shown }) {
         onChange={({ currentTarget }) => choose(layer, currentTarget.checked)}
       />
       <p id={note} class={isPrice ? 'fine price' : 'fine'} aria-live="polite">
-        {reason ?? refusal ?? (busy ? 'Reading…' : noteOf(layer, status, reading?.content, now))}
+        {reason ?? refusal ?? (busy ? 'Reading…' : noteOf(layer, status, now, reading?.content))}
       </p>
       {isOffered && needs_key && <Button class="layer-read" onClick={() => askForKey()} children="Enter a key" />}
       {isOffered && !needs_key && (
@@ -249,15 +231,8 @@ function LayerRow({ layer, now }: { layer: MapLayer; now: Shown }) {
 }
 
 /** What is drawn of a layer that can be shown, or what it costs. */
-function noteOf(
-  layer: MapLayer,
-  { visible, isOfThis }: ReturnType<typeof statusOf>,
-  content: Reading | undefined,
-  now: Shown,
-) {
-  const map = state.drawn > 0 ? theMap()?.map : null;
+function noteOf(layer: MapLayer, { visible, isOfThis }: ReturnType<typeof statusOf>, now: Shown, content = NOTHING) {
   if (!isOn(layer)) return layer.kind === 'read' ? `Costs ${layer.price}` : '';
-  if (layer.kind === 'free') return map ? layer.inWords(map, now) : '';
-  if (content === undefined) return '';
-  return isOfThis ? layer.inWords(visible, content, now) : 'What was read is of another date or place.';
+  if (content === NOTHING && layer.kind === 'read') return '';
+  return isOfThis ? layer.inWords(visible, now, content) : 'What was read is of another date or place.';
 }

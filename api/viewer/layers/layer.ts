@@ -1,9 +1,9 @@
-import type { Feature, FeatureCollection, Geometry, Point, Polygon, Position } from 'geojson';
-import type { GeoJSONSource, Map as MapLibre } from 'maplibre-gl';
+import type { Feature, Geometry, Point, Polygon, Position } from 'geojson';
+import type { Map as MapLibre } from 'maplibre-gl';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import type { View } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
-import { TOP, UNDER_HAIL } from '../map/pictures.ts';
+import { type Picture, TOP, UNDER_HAIL } from '../map/pictures.ts';
 import { layer, type Part } from '../map/style.ts';
 
 /** What the map shows at present, as far as layers depend on it. */
@@ -51,21 +51,17 @@ export type Calls = Pick<Service, 'call' | 'file'>;
 // biome-ignore lint/suspicious/noExplicitAny: attributes of any type
 type Attributes = Readonly<Record<string, any>>;
 
-/** A kind of mark of a layer, for the key in the card. */
-export interface KeyMark {
-  readonly color: string;
-  readonly words: string;
-  readonly shape: 'area' | 'dashed' | 'dot';
-}
-
 interface AnyLayer {
   readonly id: string;
   readonly label: string;
-  readonly key: readonly KeyMark[];
+  /** Kinds of marks, for the key in the card. */
+  readonly key: readonly { readonly color: string; readonly words: string }[];
+  /** How its content is drawn, from bottom to top: areas under the hail, whose colours are those of the legend, the rest over it. */
+  readonly marks: readonly (Part & { readonly is_under_hail?: true })[];
   /** Why it cannot be shown for what is shown; null where it can. */
   unavailable(shown: Shown): string | null;
-  /** What is known of the item with these attributes. */
-  facts?(of: Attributes): Facts;
+  /** Words of what is drawn, of a reading that is complete but for its note. */
+  inWords(visible: readonly Feature[], shown: Shown, reading: Reading): string;
 }
 
 /** Layer whose content is read from the service. */
@@ -84,47 +80,29 @@ export interface ReadLayer extends AnyLayer {
   read(service: Calls, shown: Shown): Promise<Reading>;
   /** Features of a reading that belong to what is shown. */
   visible(reading: Reading, shown: Shown): readonly Feature[];
-  /** Words of what is drawn. */
-  inWords(visible: readonly Feature[], reading: Reading, shown: Shown): string;
-  /** How its content is drawn, from bottom to top: areas under the hail, whose colours are those of the legend, the rest over it. */
-  readonly marks: readonly Mark[];
 }
 
-/** Layer that follows from what the page has already: nothing is read for it. */
+/** Layer that follows from what the map has already: nothing is read for it. */
 export interface FreeLayer extends AnyLayer {
   readonly kind: 'free';
-  /** Draws it on the map, again after each change of what is shown. */
-  draw(map: MapLibre, shown: Shown): void;
-  remove(map: MapLibre): void;
-  inWords(map: MapLibre, shown: Shown): string;
-  /** Its layers that say something of a place; nothing without these. */
-  readonly picks?: readonly string[];
+  features(map: MapLibre): readonly Feature[];
 }
 
 export type MapLayer = ReadLayer | FreeLayer;
 
-/** A mark of a layer; `under` where it is not over the hail. */
-export type Mark = Part & { readonly under?: string };
+/** Name of the picture of a layer, and of its source. */
+export const pictureOf = ({ id }: MapLayer) => `layer-${id}`;
 
-/** Sets the features of a source; makes the source and its layers the first time. */
-export function putFeatures(map: MapLibre, source: string, features: readonly Feature[], marks: readonly Mark[]): void {
-  const data: FeatureCollection = { type: 'FeatureCollection', features: [...features] };
-  const found = map.getSource<GeoJSONSource>(source);
-  if (found) return void found.setData(data);
-  map.addSource(source, { type: 'geojson', data });
-  for (const [i, { under, ...part }] of marks.entries())
-    map.addLayer(layer(`${source}-${i}`, source, part as Part), under ?? (part.type === 'fill' ? UNDER_HAIL : TOP));
-}
-
-/** Ids of the layers over a source. */
-export function layersOver(map: MapLibre, source: string): string[] {
-  return map.getLayersOrder().filter((id) => map.getLayer(id)?.source === source);
-}
-
-/** Removes a source and its layers, where it has any. */
-export function removeSource(map: MapLibre, source: string): void {
-  for (const id of layersOver(map, source)) map.removeLayer(id);
-  if (map.getSource(source)) map.removeSource(source);
+/** The features of a layer as they are drawn. */
+export function layerPicture(of: MapLayer, features: readonly Feature[]): Picture {
+  const source = pictureOf(of);
+  return {
+    sources: { [source]: { type: 'geojson', data: { type: 'FeatureCollection', features: [...features] } } },
+    layers: of.marks.map(({ is_under_hail = false, ...part }, i) => [
+      is_under_hail || part.type === 'fill' ? UNDER_HAIL : TOP,
+      [layer(`${source}-${i}`, source, part as Part)],
+    ]),
+  };
 }
 
 export const feature = (geometry: Geometry, properties: Attributes): Feature => ({
@@ -147,8 +125,9 @@ export const lines = (...given: Said): string[] =>
 export const item = (geometry: Geometry, color: string, title: string, said: Said, more: Attributes = {}): Feature =>
   feature(geometry, { color, title, said: lines(...said).join('\n'), ...more });
 
-/** What a click on an item says. */
-export const factsOf = ({ color, title, said }: Attributes): Facts => ({ color, title, lines: said.split('\n') });
+/** What a click on an item says; null for a mark that belongs to one. */
+export const factsOf = ({ color, title, said }: Attributes): Facts | null =>
+  title === undefined ? null : { color, title, lines: said.split('\n') };
 
 /** Place at a distance and direction (0 = north, clockwise) from another. */
 export function placeAway([lon, lat]: Position, km: number, direction_deg: number): Position {

@@ -6,7 +6,6 @@ import type { PortfolioLocations } from '../../../schemas/resources/portfolio-lo
 import type { Subscription } from '../../../schemas/resources/subscription.ts';
 import type { Warning, Warnings } from '../../../schemas/resources/warning.ts';
 import { ServiceError } from '../data/service.ts';
-import { UNDER_HAIL } from '../map/pictures.ts';
 import { byZoom, dot, expression, fill, line, text } from '../map/style.ts';
 import { clockInWords, counted, MM_PER_INCH, motionInWords, timeInWords } from '../page/words.ts';
 import {
@@ -14,7 +13,6 @@ import {
   type Calls,
   circle,
   type FreeLayer,
-  factsOf,
   feature,
   hasDates,
   isInForce,
@@ -24,9 +22,7 @@ import {
   type MapLayer,
   placeAway,
   point,
-  putFeatures,
   type ReadLayer,
-  removeSource,
   type Said,
   type Shown,
 } from './layer.ts';
@@ -43,18 +39,17 @@ const label = (field: string, color: string, offset: [number, number], minzoom: 
   });
 
 /** What a layer that can always be read says, all of whose reading belongs to whatever is shown. */
-const ALWAYS: Pick<ReadLayer, 'kind' | 'unavailable' | 'serves' | 'visible' | 'facts'> = {
+const ALWAYS: Pick<ReadLayer, 'kind' | 'unavailable' | 'serves' | 'visible'> = {
   kind: 'read',
   unavailable: () => null,
   serves: () => true,
   visible: ({ features }) => features,
-  facts: factsOf,
 };
 
 /** Words of a layer of the reader's own things: none of them, or how many, and a note. */
 const ownInWords =
   (none: string, one: string): ReadLayer['inWords'] =>
-  ({ length }, { note }) =>
+  ({ length }, _shown, { note }) =>
     lines(length === 0 ? none : `${counted(length, one)}.`, note).join(' ');
 
 /** Hail of the day or of the scan, as chosen in the panel; the map follows the switch. */
@@ -63,10 +58,10 @@ const hail: FreeLayer = {
   id: 'hail',
   label: 'Hail',
   key: [],
+  marks: [],
   unavailable: ({ span }) => (span === null ? NO_SCANS : null),
-  draw: () => {},
-  remove: () => {},
-  inWords: (_map, { view }) => (view === 'day' ? 'The whole day' : 'The scan at this time'),
+  features: () => [],
+  inWords: (_visible, { view }) => (view === 'day' ? 'The whole day' : 'The scan at this time'),
 };
 
 /** Outlines of the hail as curves; the map follows the switch. */
@@ -78,7 +73,6 @@ const smooth: FreeLayer = {
 };
 
 const CONE = '#1f5fa8';
-const CONES = 'cones';
 /** Minutes of the marks along the course; the last is the end of the cone. */
 const LEADS_MIN = [15, 30, 45] as const;
 /** Half of the opening of the cone, and what its length has over the course: the errors that the nowcast of the service assumes. */
@@ -118,55 +112,32 @@ function coneFeatures({ geometry, properties }: Feature): Feature[] {
   return [cone, feature({ type: 'LineString', coordinates: [at, after(LEADS_MIN[2])] }, {}), ...marks];
 }
 
-const CONE_MARKS = [
-  fill(CONE, 0.12, { filter: isOf('Polygon') }),
-  line(CONE, 1.2, { filter: isOf('Polygon'), paint: { 'line-opacity': 0.65 } }),
-  line(CONE, 1.4, { filter: isOf('LineString'), paint: { 'line-dasharray': [3, 2] } }),
-  dot(WHITE, 3, CONE, { filter: isOf('Point'), minzoom: 6 }),
-  text(expression('concat', ['to-string', ['get', 'minutes']], ' min'), CONE, WHITE, {
-    filter: isOf('Point'),
-    minzoom: 7.5,
-    layout: { 'text-size': 11, 'text-anchor': 'top', 'text-offset': [0, 0.5] },
-  }),
-];
-
-/** Storms whose cones are drawn: tiles arrive after the scan is shown, and drawing again for nothing would never end. */
-let drawn = '';
-let redraw: (() => void) | null = null;
-
-function drawCones(map: MapLibre): void {
-  const storms = movingStorms(map);
-  const asked = JSON.stringify(storms.map(({ geometry, properties }) => [geometry, properties]));
-  if (asked === drawn) return;
-  drawn = asked;
-  putFeatures(map, CONES, storms.flatMap(coneFeatures), CONE_MARKS);
-}
-
 /** Storms of the scan with the cone in which each will be within 45 minutes; follows from the scan's archive. */
 const storms: FreeLayer = {
   kind: 'free',
   id: 'storms',
   label: 'Storm motion, 45 minutes',
-  key: [{ color: CONE, words: 'course, and its usual error', shape: 'area' }],
+  key: [{ color: CONE, words: 'course, and its usual error' }],
   unavailable({ view, span }) {
     if (span === null) return NO_SCANS;
     return view === 'day' ? 'Storms have a motion in a single scan: choose “Scan by scan”.' : null;
   },
-  draw(map) {
-    drawCones(map);
-    if (redraw !== null) return;
-    redraw = () => drawCones(map);
-    map.on('idle', redraw);
+  features: (map) => movingStorms(map).flatMap(coneFeatures),
+  inWords(visible) {
+    const cones = visible.filter(({ geometry }) => geometry.type === 'Polygon');
+    return `${counted(cones.length, 'moving storm')} in view`;
   },
-  remove(map) {
-    if (redraw !== null) map.off('idle', redraw);
-    redraw = null;
-    drawn = '';
-    removeSource(map, CONES);
-  },
-  inWords: (map) => `${counted(movingStorms(map).length, 'moving storm')} in view`,
-  picks: [`${CONES}-0`],
-  facts: factsOf,
+  marks: [
+    fill(CONE, 0.12, { filter: isOf('Polygon') }),
+    line(CONE, 1.2, { filter: isOf('Polygon'), paint: { 'line-opacity': 0.65 } }),
+    line(CONE, 1.4, { filter: isOf('LineString'), paint: { 'line-dasharray': [3, 2] } }),
+    dot(WHITE, 3, CONE, { filter: isOf('Point'), minzoom: 6 }),
+    text(expression('concat', ['to-string', ['get', 'minutes']], ' min'), CONE, WHITE, {
+      filter: isOf('Point'),
+      minzoom: 7.5,
+      layout: { 'text-size': 11, 'text-anchor': 'top', 'text-offset': [0, 0.5] },
+    }),
+  ],
 };
 
 /** Largest circle that GET /v1/warnings answers for, and its longest history. */
@@ -228,7 +199,7 @@ const warnings: ReadLayer = {
   label: 'Warnings and watches',
   scope: 'warnings:read',
   price: '8 credits',
-  key: Object.values(KINDS).map(([words, color], i) => ({ color, words, shape: i < 2 ? 'area' : 'dashed' })),
+  key: Object.values(KINDS).map(([words, color]) => ({ color, words })),
   fresh_ms: 120_000,
   unavailable(shown) {
     if (shown.span === null) return NO_SCANS;
@@ -257,7 +228,7 @@ const warnings: ReadLayer = {
     };
   },
   visible: ({ features }, shown) => features.filter((one) => isInForce(one, shown)),
-  inWords(visible, { note }, { view, is_recent }) {
+  inWords(visible, { view, is_recent }, { note }) {
     const count = visible.length === 0 ? 'None' : counted(visible.length, 'area');
     const when = view === 'day' ? (is_recent ? 'in the last 24 hours' : 'on this date') : 'in force at this scan';
     return lines(`${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`, note).join(' ');
@@ -288,7 +259,7 @@ const outlooks: ReadLayer = {
   label: 'Storm outlook of today (SPC)',
   scope: 'outlooks:read',
   price: '5 credits',
-  key: Object.values(CATEGORIES).map(([words, color]) => ({ color, words, shape: 'area' })),
+  key: Object.values(CATEGORIES).map(([words, color]) => ({ color, words })),
   fresh_ms: 600_000,
   unavailable({ is_newest, never_collected }) {
     if (never_collected.has('spc-outlooks')) return 'This service has never collected outlooks.';
@@ -317,15 +288,15 @@ const outlooks: ReadLayer = {
     if (issue_time === null || expire_time === null) return { features, note: null, absent };
     return { features, note: `Issued ${timeInWords(issue_time)}, until ${timeInWords(expire_time)}.` };
   },
-  inWords(visible, { note }) {
+  inWords(visible, _shown, { note }) {
     const highest = visible.at(-1)?.properties?.name;
     return lines(highest === undefined ? 'No thunderstorm area.' : `Up to ${highest}.`, note).join(' ');
   },
   marks: [
     fill(COLOR, 0.4, { layout: { 'fill-sort-key': ['get', 'rank'] } }),
-    { under: UNDER_HAIL, ...line(['get', 'edge'], 2.4) },
+    { is_under_hail: true, ...line(['get', 'edge'], 2.4) },
     {
-      under: UNDER_HAIL,
+      is_under_hail: true,
       ...text(['get', 'name'], ['get', 'edge'], WHITE, {
         layout: {
           'symbol-placement': 'line',
@@ -379,7 +350,7 @@ const reports: ReadLayer = {
   scope: 'exports:write',
   price: '40 credits',
   only_on_request: true,
-  key: [{ color: REPORT, words: 'hail that people reported', shape: 'dot' }],
+  key: [{ color: REPORT, words: 'hail that people reported' }],
   fresh_ms: 600_000,
   unavailable({ date, never_collected }) {
     if (date === null) return 'Nothing is published for this date.';
@@ -398,7 +369,7 @@ const reports: ReadLayer = {
     shown.view === 'day' && !shown.is_recent
       ? features.filter(({ properties }) => properties?.storm_date === shown.date)
       : features.filter((one) => isInForce(one, shown)),
-  inWords(visible, { features, note }, { view, is_recent, first_date, date }) {
+  inWords(visible, { view, is_recent, first_date, date }, { features, note }) {
     const isOfDates = ({ properties }: Feature) =>
       first_date !== null && date !== null && properties?.storm_date >= first_date && properties?.storm_date <= date;
     const count = view === 'day' ? visible.length : features.filter(isOfDates).length;
@@ -423,7 +394,7 @@ const locations: ReadLayer = {
   label: 'Own locations',
   scope: 'portfolio:read',
   price: `1 credit for ${LOCATIONS_PAGE}`,
-  key: [{ color: LOCATION, words: 'a location of your portfolio', shape: 'dot' }],
+  key: [{ color: LOCATION, words: 'a location of your portfolio' }],
   fresh_ms: 300_000,
   async read({ call }) {
     const features: Feature[] = [];
@@ -467,7 +438,7 @@ const areas: ReadLayer = {
   label: 'Watched areas',
   scope: 'areas:read',
   price: '1 credit, and 1 for each area',
-  key: [{ color: AREA, words: 'an area that you watch', shape: 'area' }],
+  key: [{ color: AREA, words: 'an area that you watch' }],
   fresh_ms: 300_000,
   async read(service) {
     const { areas, usage }: MonitoredAreas = await service.call(`/areas?limit=${AREAS_MAX}`);
@@ -494,7 +465,7 @@ const alerts: ReadLayer = {
   label: 'Alerts',
   scope: 'alerts:read',
   price: '1 credit',
-  key: [{ color: ALERT, words: 'where hail raises an alert', shape: 'dashed' }],
+  key: [{ color: ALERT, words: 'where hail raises an alert' }],
   fresh_ms: 120_000,
   async read({ call }) {
     const { subscriptions, next_cursor } = await call(`/alerts?limit=${ALERTS_MAX}`);
