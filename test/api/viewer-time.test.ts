@@ -1,7 +1,7 @@
 import test from 'ava';
 import { addressFault } from '../../api/viewer/address.ts';
 import type { DayIndex } from '../../api/viewer/data/day.ts';
-import { lastHours } from '../../api/viewer/data/recent.ts';
+import { lastHours } from '../../api/viewer/data/service.ts';
 import { agoInWords } from '../../api/viewer/page/words.ts';
 import { axisOf, nearestScan, OUTAGE_MS, playingTimes, shareOf } from '../../api/viewer/time/span.ts';
 import { clockOfZone, hourOfZone, zoneAt } from '../../api/viewer/time/zones.ts';

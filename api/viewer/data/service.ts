@@ -1,17 +1,13 @@
 import type { Events } from '../../../schemas/resources/event-day.ts';
 import type { Health as HealthBody } from '../../../schemas/resources/health.ts';
+import { SWATH_MIN_MM } from '../page/palette.ts';
 import { addDays } from '../page/words.ts';
-import type { DayIndex } from './day.ts';
-import { lastHours } from './recent.ts';
+import type { DayIndex, Frame } from './day.ts';
 
-/** Newest scan and data clock. */
-export interface Newest {
+/** What GET /v1/health, which is free, says of scans and feeds. */
+export interface Health {
+  /** Newest scan. */
   readonly scan_time: string | null;
-  readonly now: string;
-}
-
-/** What GET /v1/health, which is free, says of scans, clock and feeds. */
-export interface Health extends Newest {
   /** Feeds of which nothing was ever collected. */
   readonly never_collected: ReadonlySet<string>;
 }
@@ -109,7 +105,7 @@ export function openService(api: string, readKey: () => string | null, is_public
     ahead_ms = Date.parse(time) - Date.now();
     const { last_scan_at, sources } = components.ingest;
     const never = sources.filter(({ last_success_at }) => last_success_at === null);
-    return { scan_time: last_scan_at, now: time, never_collected: new Set(never.map(({ name }) => name)) };
+    return { scan_time: last_scan_at, never_collected: new Set(never.map(({ name }) => name)) };
   };
 
   return {
@@ -135,19 +131,44 @@ export function openService(api: string, readKey: () => string | null, is_public
       const start = addDays(end, 1 - HAIL_DAYS_MAX);
       return hailDays.get(end) ?? remember(hailDays, end, askHailDays(start, end));
     },
-    /** The reader has given a key, which layers and calls about a place need. */
-    hasKey: () => readKey() !== null,
     /** The service's clock, as far as it is known. */
     now_ms: () => Date.now() + ahead_ms,
-    /** The newest scan and the data clock. Free. */
-    async look(): Promise<Newest> {
-      if (is_public) {
-        // Health needs a key; here the list itself is uncharged, and the browser revalidates it by its tag.
-        const { body, date } = await get('/tiles/scan');
-        if (date !== null) ahead_ms = Date.parse(date) - Date.now();
-        return { scan_time: body.frames.at(-1)?.scan_time ?? null, now: new Date(Date.now() + ahead_ms).toISOString() };
-      }
-      return await health();
+    /** The newest scan, and the clock again. Free. */
+    async look(): Promise<Pick<Health, 'scan_time'>> {
+      if (!is_public) return health();
+      // Health needs a key; here the list itself is uncharged, and the browser revalidates it by its tag.
+      const { body, date } = await get('/tiles/scan');
+      if (date !== null) ahead_ms = Date.parse(date) - Date.now();
+      return { scan_time: body.frames.at(-1)?.scan_time ?? null };
+    },
+  };
+}
+
+const RECENT_HOURS = 24;
+
+/**
+ * The last 24 hours until the newest scan: its date, and the scans of the date before that are not older. An archive of swaths
+ * holds a whole date, so that it is left out when no scan of these hours has such hail, and named when it shows more than them.
+ */
+export function lastHours(newest: DayIndex, before: DayIndex): DayIndex {
+  const last = newest.frames.at(-1);
+  if (!last || before.date === null) return newest;
+  const from_ms = Date.parse(last.scan_time) - RECENT_HOURS * 3_600_000;
+  const from = new Date(from_ms).toISOString().replace('.000Z', 'Z');
+  const isSwath = ({ max_size_mm }: Frame) => max_size_mm !== null && max_size_mm >= SWATH_MIN_MM;
+  const isRecent = ({ scan_time }: Frame) => Date.parse(scan_time) >= from_ms;
+  const kept = before.frames.filter(isRecent);
+  const sources = new Set([newest.source, ...(kept.length > 0 ? [before.source] : [])]);
+  return {
+    ...newest,
+    frames: [...kept, ...newest.frames],
+    source: sources.size > 1 ? 'mixed' : newest.source,
+    before: {
+      date: before.date,
+      daily_url: kept.some(isSwath) ? before.daily_url : null,
+      scans: kept.length,
+      from,
+      shows_earlier: before.frames.some((frame) => !isRecent(frame) && isSwath(frame)),
     },
   };
 }

@@ -1,3 +1,4 @@
+import { state } from '../state.ts';
 import { SIZES } from './palette.ts';
 import { Card, Fold } from './parts.tsx';
 import { categoryInWords, inchesOfStep } from './words.ts';
@@ -6,7 +7,7 @@ import { categoryInWords, inchesOfStep } from './words.ts';
 export function Legend() {
   return (
     <Card id="legend" label="Colours of estimated hail size">
-      <p>Estimated hail size, this much or more</p>
+      <p>Estimated hail size, this much or more{state.layers.includes('smooth') && '; outlines are smoothed'}</p>
       <ol id="legend-steps" class="row">
         {SIZES.map((step) => (
           <li key={step.mm_min} class={step.category === null ? 'step small' : 'step'}>

@@ -19,7 +19,9 @@ export async function loadHailDays(is_further = false): Promise<void> {
   const known = hailDays.range;
   if (known !== null && !is_further) return;
   const look = known === null ? await service.look() : null;
-  const last = known ? addDays(known.start, -1) : (look?.scan_time ?? look?.now ?? '').slice(0, 10);
+  const last = known
+    ? addDays(known.start, -1)
+    : (look?.scan_time ?? new Date(service.now_ms()).toISOString()).slice(0, 10);
   const { start, end, events, dates_without_data } = await service.hailDays(last);
   if (hailDays.range !== known) return;
   hailDays.days = [...hailDays.days, ...events].sort((a, b) => (a.event_date < b.event_date ? 1 : -1));
