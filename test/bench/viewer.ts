@@ -21,20 +21,18 @@ export async function viewer(): Promise<void> {
     await context.addInitScript((key) => localStorage.setItem('hail.key', key), service.keys?.live ?? '');
     for (const visit of ['cold', 'warm']) {
       const page = await context.newPage();
-      const network = await context.newCDPSession(page);
-      await network.send('Network.enable');
-      const loaded = new Map<string, number>();
-      network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) =>
-        loaded.set(requestId, encodedDataLength),
-      );
       const start = performance.now();
       await page.goto(`${service.url}/viewer`);
       await page.waitForSelector('#summary:not(:empty)');
       const first_ms = performance.now() - start;
       await page.waitForSelector('html[data-ready=true]', { state: 'attached' });
       await page.waitForTimeout(3000);
-      const sent = [...loaded.values()].filter((bytes) => bytes > 0);
-      const kilobytes = sent.reduce((sum, bytes) => sum + bytes, 0) / 1000;
+      const sent = await page.evaluate(() =>
+        (performance.getEntries() as PerformanceResourceTiming[])
+          .filter(({ entryType, transferSize }) => /navigation|resource/.test(entryType) && transferSize > 0)
+          .map(({ name, transferSize }) => ({ name, transferSize })),
+      );
+      const kilobytes = sent.reduce((sum, { transferSize }) => sum + transferSize, 0) / 1000;
       console.log(
         `map page, ${visit}: ${sent.length} requests (goal ${GOALS.requests}), ${kilobytes.toFixed(0)} kB (goal ${GOALS.kilobytes}), first numbers after ${first_ms.toFixed(0)} ms (goal ${GOALS.first_numbers_ms} warm)`,
       );

@@ -3,7 +3,7 @@ import type { Map as MapLibre } from 'maplibre-gl';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import type { View } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
-import { type Picture, TOP, UNDER_HAIL } from '../map/pictures.ts';
+import type { Picture } from '../map/pictures.ts';
 import { layer, type Part } from '../map/style.ts';
 
 /** What the map shows at present, as far as layers depend on it. */
@@ -57,7 +57,9 @@ interface AnyLayer {
   /** Kinds of marks, for the key in the card. */
   readonly key: readonly { readonly color: string; readonly words: string }[];
   /** How its content is drawn, from bottom to top: areas under the hail, whose colours are those of the legend, the rest over it. */
-  readonly marks: readonly (Part & { readonly is_under_hail?: true })[];
+  readonly marks: readonly Part[];
+  /** All of it lies under the hail. */
+  readonly is_under_hail?: true;
   /** Why it cannot be shown for what is shown; null where it can. */
   unavailable(shown: Shown): string | null;
   /** Words of what is drawn, of a reading that is complete but for its note. */
@@ -98,10 +100,10 @@ export function layerPicture(of: MapLayer, features: readonly Feature[]): Pictur
   const source = pictureOf(of);
   return {
     sources: { [source]: { type: 'geojson', data: { type: 'FeatureCollection', features: [...features] } } },
-    layers: of.marks.map(({ is_under_hail = false, ...part }, i) => [
-      is_under_hail || part.type === 'fill' ? UNDER_HAIL : TOP,
-      [layer(`${source}-${i}`, source, part as Part)],
-    ]),
+    layers: Object.groupBy(
+      of.marks.map((part, i) => layer(`${source}-${i}`, source, part)),
+      ({ type }) => (type === 'fill' || of.is_under_hail ? 'areas' : 'marks'),
+    ),
   };
 }
 

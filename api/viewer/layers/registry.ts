@@ -256,6 +256,7 @@ const RANKS = Object.keys(CATEGORIES);
 const outlooks: ReadLayer = {
   ...ALWAYS,
   id: 'outlooks',
+  is_under_hail: true,
   label: 'Storm outlook of today (SPC)',
   scope: 'outlooks:read',
   price: '5 credits',
@@ -294,19 +295,16 @@ const outlooks: ReadLayer = {
   },
   marks: [
     fill(COLOR, 0.4, { layout: { 'fill-sort-key': ['get', 'rank'] } }),
-    { is_under_hail: true, ...line(['get', 'edge'], 2.4) },
-    {
-      is_under_hail: true,
-      ...text(['get', 'name'], ['get', 'edge'], WHITE, {
-        layout: {
-          'symbol-placement': 'line',
-          'symbol-spacing': 320,
-          'text-size': 11,
-          'text-offset': [0, 0.9],
-          'text-max-angle': 30,
-        },
-      }),
-    },
+    line(['get', 'edge'], 2.4),
+    text(['get', 'name'], ['get', 'edge'], WHITE, {
+      layout: {
+        'symbol-placement': 'line',
+        'symbol-spacing': 320,
+        'text-size': 11,
+        'text-offset': [0, 0.9],
+        'text-max-angle': 30,
+      },
+    }),
   ],
 };
 

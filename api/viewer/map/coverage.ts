@@ -34,11 +34,9 @@ export function isCovered(uncovered: UncoveredBlocks | null, { lng, lat }: LngLa
 
 /**
  * The area without coverage as polygons: everything outside the grid, then the uncovered blocks. Equal runs in consecutive
- * rows become one rectangle. Empty where coverage is not known.
+ * rows become one rectangle.
  */
-export function uncoveredArea(uncovered: UncoveredBlocks | null): MultiPolygon {
-  if (!uncovered) return { type: 'MultiPolygon', coordinates: [] };
-  const { north, west, step_deg, rows, cols, runs } = uncovered;
+export function uncoveredArea({ north, west, step_deg, rows, cols, runs }: UncoveredBlocks): MultiPolygon {
   const blocks = (top: number, bottom: number, start: number, end: number) =>
     ring(west + start * step_deg, north - bottom * step_deg, west + end * step_deg, north - top * step_deg);
   const rectangles: { readonly top: number; bottom: number; readonly start: number; readonly end: number }[] = [];

@@ -2,7 +2,7 @@ import type { LayerSpecification as Layer, SourceSpecification, StyleSpecificati
 import type { Archives } from '../data/archives.ts';
 import { meta } from '../page/page.ts';
 import { BASEMAP, SCHEME } from '../page/palette.ts';
-import { UNDER_BORDERS } from './pictures.ts';
+import type { Picture } from './pictures.ts';
 import { byNumber, byZoom, dot, FONT, fill, layer, line, type Part, text } from './style.ts';
 
 /** Tiles of the ground are small. */
@@ -16,29 +16,28 @@ const STREETS = 'streets';
 const AREAS: readonly string[] = ['background', 'fill', 'raster', 'hillshade'] satisfies Layer['type'][];
 const MARKS: readonly string[] = ['line', 'circle', 'symbol'] satisfies Layer['type'][];
 
+/** What lies under and over the hail. */
+export interface Ground extends Picture {
+  /** Sheets of icons of the street map. */
+  readonly icons: readonly { readonly id: string; readonly url: string }[];
+}
+
 /** Land, lines, names and towns from the archive of this service; where the operator has a street map, its roads and names. */
-export async function openGround(archives: Archives): Promise<StyleSpecification> {
+export async function openGround(archives: Archives): Promise<Ground> {
   const url = archives.address(new URL(meta('hail-ground'), location.href).href, PIECE_BYTES);
   const streets = await openStreets(archives).catch((error: unknown) => {
     reportError(error);
     return null;
   });
+  const { sprite = [] } = streets ?? {};
   const of = (types: readonly string[]) => (streets?.layers ?? []).filter(({ type }) => types.includes(type));
   return {
-    version: 8,
-    ...(streets?.sprite === undefined ? {} : { sprite: streets.sprite }),
-    sources: {
-      ...streets?.sources,
-      [GROUND]: { type: 'vector', url },
+    icons: typeof sprite === 'string' ? [{ id: 'default', url: sprite }] : sprite,
+    sources: { ...streets?.sources, [GROUND]: { type: 'vector', url } },
+    layers: {
+      land: [...LAND, ...of(AREAS)],
+      lines: [...LINES, ...(streets ? [COUNTY_NAMES] : [COUNTY_NAMES, ...NAMES]), ...of(MARKS)],
     },
-    layers: [
-      { id: 'outside', type: 'background', paint: { 'background-color': BASEMAP.water } },
-      ...LAND,
-      ...of(AREAS),
-      ...LINES,
-      ...(streets ? [COUNTY_NAMES] : [COUNTY_NAMES, ...NAMES]),
-      ...of(MARKS),
-    ],
   };
 }
 
@@ -80,6 +79,7 @@ const lakes = (inland: boolean) => fill(BASEMAP.water, 1, { filter: ['==', ['get
 
 /** Water, neighbouring countries, lakes and land, below all hail. */
 const LAND: readonly Layer[] = [
+  { id: 'outside', type: 'background', paint: { 'background-color': BASEMAP.water } },
   ground('neighbours', 'neighbours', fill(BASEMAP.neighbour)),
   // Borders of two sources do not meet everywhere: the gap between them is no water.
   ground('neighbour-edges', 'neighbours', line(BASEMAP.neighbour, byZoom(3, 1, 8, 4, 12, 24))),
@@ -90,7 +90,7 @@ const LAND: readonly Layer[] = [
 
 /** Borders of states and counties, and coasts, over the hail. */
 const LINES: readonly Layer[] = [
-  ground(UNDER_BORDERS, 'county_lines', line(BASEMAP.county, byZoom(6.2, 0.4, 9, 1, 13, 1.6), { minzoom: 6.2 })),
+  ground('borders', 'county_lines', line(BASEMAP.county, byZoom(6.2, 0.4, 9, 1, 13, 1.6), { minzoom: 6.2 })),
   ground('state-lines', 'state_lines', line(BASEMAP.state, byZoom(3, 0.8, 8, 2, 12, 3))),
   ground('coasts', 'coasts', line(BASEMAP.outline, byZoom(3, 0.7, 8, 1.5))),
 ];

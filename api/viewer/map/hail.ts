@@ -3,7 +3,7 @@ import type { Archives } from '../data/archives.ts';
 import type { DayBefore, View } from '../data/day.ts';
 import { BASEMAP, REFLECTIVITY, SIZES } from '../page/palette.ts';
 import { MM_PER_INCH } from '../page/words.ts';
-import { type Picture, TOP, UNDER_BORDERS, UNDER_HAIL } from './pictures.ts';
+import type { Picture } from './pictures.ts';
 import { BOLD_FONT, byNumber, bySteps, byZoom, dot, expression, fill, layer, line, type Part, text } from './style.ts';
 
 /** Image of the head of an arrow that points east. */
@@ -54,10 +54,7 @@ export function hailPicture({ view, url, before }: Hail, look: Look, archives: A
   const marks = view === 'scan' ? scanMarks : [...(before ? dayMarks(BEFORE, before.from) : []), ...dayMarks(view)];
   return {
     sources: { ...sourcesOf(view, url), ...(before && sourcesOf(BEFORE, before.daily_url)) },
-    layers: [
-      [UNDER_BORDERS, layers(fills)],
-      [TOP, layers(marks)],
-    ],
+    layers: { hail: layers(fills), marks: layers(marks) },
   };
 }
 
@@ -68,7 +65,7 @@ export function reflectivityPicture(url: string): Picture {
   const bands = fill(color, 1, { paint: { 'fill-antialias': false } });
   return {
     sources: { reflectivity: { type: 'vector', url } },
-    layers: [[UNDER_HAIL, [layer('reflectivity', 'reflectivity', bands, 'reflectivity')]]],
+    layers: { areas: [layer('reflectivity', 'reflectivity', bands, 'reflectivity')] },
   };
 }
 

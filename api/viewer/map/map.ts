@@ -7,16 +7,16 @@ import {
   type PaddingOptions,
   Point,
   ScaleControl,
-  type StyleSpecification,
 } from 'maplibre-gl';
 import type { Archives } from '../data/archives.ts';
 import type { LngLat, MapPlace } from '../data/day.ts';
 import { BASEMAP } from '../page/palette.ts';
 import { state } from '../state.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
+import type { Ground } from './ground.ts';
 import { ARROW, type Hail, hailPicture, reflectivityPicture } from './hail.ts';
 import { type Finding, pickAmong } from './pick.ts';
-import { openPictures, type Picture, TOP, UNDER_BORDERS, UNDER_HAIL } from './pictures.ts';
+import { emptyStyle, openPictures, type Picture } from './pictures.ts';
 import { dot, layer } from './style.ts';
 
 /** West, south, east, north of the contiguous states. */
@@ -28,6 +28,9 @@ const TOUCH = new Point(10, 10);
 const DRAWN_AT_LATEST_MS = 4000;
 /** Images are drawn at twice their size on the map. */
 const IMAGE_PIXEL_RATIO = 2;
+/** The ground is drawn after this time, wherever the map is. */
+const GROUND_AT_LATEST_MS = 1000;
+const UNCOVERED = 'uncovered';
 const HATCH = 'hatch';
 const PICK = 'pick';
 
@@ -41,10 +44,11 @@ export type HailMap = Awaited<ReturnType<typeof openMap>>;
 /** The map: base map, hail of a day or a scan, and the content drawn at a place. */
 export async function openMap(
   container: HTMLElement,
-  { ground, archives, place }: { ground: StyleSpecification; archives: Archives; place: MapPlace | null },
+  { ground, archives, place }: { ground: Ground; archives: Archives; place: MapPlace | null },
 ) {
   for (const [name, tile] of Object.entries(archives.protocols)) addProtocol(name, tile);
-  const map = await loadMap(container, ground, place);
+  const map = await loadMap(container, place);
+  for (const { id, url } of ground.icons) map.addSprite(id, url);
   const { put, layersOf } = openPictures(map);
   let uncovered: UncoveredBlocks | null = null;
   let shown: Hail | null = null;
@@ -63,9 +67,12 @@ export async function openMap(
     return { points, areas };
   };
 
+  /** Draws the ground once the map stands where it is to be seen: tiles of another place are not read. */
+  const putGround = () => put('ground', ground);
+
+  if (place) putGround();
+  else setTimeout(putGround, GROUND_AT_LATEST_MS);
   effect(() => void putHail());
-  put(UNDER_HAIL, hatching(null));
-  put(PICK, ring(null));
   return {
     map,
     put,
@@ -83,6 +90,7 @@ export async function openMap(
     },
     /** Shows hail in place of the current one. Resolves once drawn. */
     async show(hail: Hail): Promise<void> {
+      putGround();
       shown = hail;
       if (putHail()) await drawn(map);
     },
@@ -95,12 +103,12 @@ export async function openMap(
     },
     /** Marks the picked place; null removes the mark. */
     mark(at: LngLat | null): void {
-      put(PICK, ring(at));
+      put(PICK, at && ring(at));
     },
     /** Hatches areas without radar coverage; null (coverage not known) hatches nothing. */
     hatch(blocks: UncoveredBlocks | null): void {
       uncovered = blocks;
-      put(UNDER_HAIL, hatching(blocks));
+      put(UNCOVERED, blocks && hatching(blocks));
     },
     /** Whether radar covers a place; null where that is not known. */
     isCovered: (at: LngLat) => isCovered(uncovered, at),
@@ -118,6 +126,7 @@ export async function openMap(
         : CONUS;
       const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
       map.fitBounds(box, { padding, maxZoom: ZOOM.fit_max, animate: animate && !isCalm });
+      putGround();
     },
     place(): MapPlace {
       const { lng, lat } = map.getCenter();
@@ -127,10 +136,10 @@ export async function openMap(
 }
 
 /** The base map with its controls and images; its tiles are on their way. */
-async function loadMap(container: HTMLElement, style: StyleSpecification, place: MapPlace | null): Promise<MapLibre> {
+async function loadMap(container: HTMLElement, place: MapPlace | null): Promise<MapLibre> {
   const map = new MapLibre({
     container,
-    style,
+    style: emptyStyle(),
     ...(place
       ? { center: [place.lon, place.lat], zoom: place.zoom }
       : { bounds: CONUS, fitBoundsOptions: { padding: 24 } }),
@@ -167,22 +176,21 @@ function image(side: number, color: string, draw: 'fill' | 'stroke', path: strin
 }
 
 /** Areas without radar coverage, hatched, over the land. */
-function hatching(blocks: UncoveredBlocks | null): Picture {
+function hatching(blocks: UncoveredBlocks): Picture {
   const hatch = { type: 'fill', paint: { 'fill-pattern': HATCH, 'fill-opacity': 0.8 } } as const;
   return {
-    sources: { [UNDER_HAIL]: { type: 'geojson', data: uncoveredArea(blocks) } },
-    layers: [[UNDER_BORDERS, [layer(UNDER_HAIL, UNDER_HAIL, hatch)]]],
+    sources: { [UNCOVERED]: { type: 'geojson', data: uncoveredArea(blocks) } },
+    layers: { areas: [layer(UNCOVERED, UNCOVERED, hatch)] },
   };
 }
 
 /** Ring around the picked place. */
-function ring(at: LngLat | null): Picture {
+function ring({ lng, lat }: LngLat): Picture {
   const edge = (color: string, width: number) =>
     dot('transparent', 7, color, { paint: { 'circle-stroke-width': width } });
-  const coordinates = at ? [[at.lng, at.lat]] : [];
   return {
-    sources: { [PICK]: { type: 'geojson', data: { type: 'MultiPoint', coordinates } } },
-    layers: [[undefined, [layer(TOP, PICK, edge(BASEMAP.land, 4)), layer(PICK, PICK, edge(BASEMAP.ink, 2))]]],
+    sources: { [PICK]: { type: 'geojson', data: { type: 'Point', coordinates: [lng, lat] } } },
+    layers: { top: [layer('pick-halo', PICK, edge(BASEMAP.land, 4)), layer(PICK, PICK, edge(BASEMAP.ink, 2))] },
   };
 }
 

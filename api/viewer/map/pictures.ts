@@ -3,25 +3,34 @@ import type {
   LayerSpecification,
   Map as MapLibre,
   SourceSpecification,
+  StyleSpecification,
   VectorTileSource,
 } from 'maplibre-gl';
 
-/** Layers under which others go: areas under the hail, hail under the borders, everything else under the top. */
-export const UNDER_HAIL = 'uncovered';
-export const UNDER_BORDERS = 'borders';
-export const TOP = 'pick-halo';
+/** Where layers go, from bottom to top. */
+const SLOTS = ['land', 'areas', 'hail', 'lines', 'marks', 'top'] as const;
+type Slot = (typeof SLOTS)[number];
+const endOf = (slot: string) => `end-of-${slot}`;
 
-/** Something that is drawn: its sources by name, and its layers from bottom to top, each list under a layer of the map. */
+/** A style with the slots alone: an unseen layer marks the end of each. */
+export const emptyStyle = (): StyleSpecification => ({
+  version: 8,
+  sources: {},
+  layers: SLOTS.map((slot) => ({ id: endOf(slot), type: 'background', layout: { visibility: 'none' } })),
+});
+
+/** Something that is drawn: its sources by name, and its layers from bottom to top in each slot. */
 export interface Picture {
   readonly sources: Readonly<Record<string, SourceSpecification>>;
-  readonly layers: readonly (readonly [under: string | undefined, layers: readonly LayerSpecification[]])[];
+  readonly layers: Readonly<Partial<Record<Slot, readonly LayerSpecification[]>>>;
 }
 
 /** Pictures on a map by name. */
 export function openPictures(map: MapLibre) {
   const shown = new Map<string, Picture>();
 
-  const layersOf = (name: string) => shown.get(name)?.layers.flatMap(([, layers]) => layers.map(({ id }) => id)) ?? [];
+  const layersOf = (name: string) =>
+    Object.values(shown.get(name)?.layers ?? {}).flatMap((layers) => layers.map(({ id }) => id));
   const remove = (name: string): void => {
     for (const id of layersOf(name)) map.removeLayer(id);
     for (const source of Object.keys(shown.get(name)?.sources ?? {})) map.removeSource(source);
@@ -47,7 +56,8 @@ export function openPictures(map: MapLibre) {
       remove(name);
       if (picture === null) return before !== undefined;
       for (const [id, source] of Object.entries(picture.sources)) map.addSource(id, source);
-      for (const [under, layers] of picture.layers) for (const layer of layers) map.addLayer(layer, under);
+      for (const [slot, layers] of Object.entries(picture.layers))
+        for (const layer of layers) map.addLayer(layer, endOf(slot));
       shown.set(name, picture);
       return true;
     },
