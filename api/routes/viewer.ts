@@ -31,21 +31,20 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
   '.json': JSON_TYPE,
 };
 const PROJECT = new URL('../../', import.meta.url);
 /** Where `make install` puts the bundle of the map page. */
 const BUNDLE = 'node_modules/.viewer';
 const PAGE = 'api/viewer/index.html';
-/** Further files of the map page: the worker of MapLibre, what places are found in, and the icon. */
+/** Further files of the map page: the worker of MapLibre, and what places are found in. */
 const FILES = [
   'node_modules/maplibre-gl/dist/maplibre-gl-worker.mjs',
   'data/reference/places.json',
   'data/reference/zips.json',
-  'api/viewer/icon.svg',
 ];
 const GROUND = fileURLToPath(new URL('data/reference/ground.pmtiles', PROJECT));
+const ICON = readFileSync(new URL('api/viewer/icon.svg', PROJECT));
 const NAME_LETTERS = 16;
 const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable', 'X-Content-Type-Options': 'nosniff' };
 
@@ -91,6 +90,7 @@ async function openSite(
     api: `${prefix}/v1`,
     access,
     assets: `${prefix}${assetsPath}`,
+    icon: `data:image/svg+xml;base64,${ICON.toString('base64')}`,
     ground: `${prefix}${archivePath(ground)}`,
     streets: streets_url ?? '',
     map_sources: streets === null || isStyle(streets) ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
@@ -131,10 +131,7 @@ async function loadAssets() {
 }
 
 /** GET /favicon.ico: the icon, for pages that name none. */
-export const favicon: PublicRoute = {
-  path: '/favicon.ico',
-  handler: serveDocument('image/svg+xml', readFileSync(new URL('api/viewer/icon.svg', PROJECT))),
-};
+export const favicon: PublicRoute = { path: '/favicon.ico', handler: serveDocument('image/svg+xml', ICON) };
 
 /** Path of the base map below the address of the service. */
 export const groundPath = async (): Promise<string> => archivePath(await openGround());

@@ -10,6 +10,7 @@ import {
   type Facts,
   factsOf,
   layerPicture,
+  lines,
   type MapLayer,
   pictureOf,
   type Reading,
@@ -234,5 +235,6 @@ function LayerRow({ layer, now }: { layer: MapLayer; now: Shown }) {
 function noteOf(layer: MapLayer, { visible, isOfThis }: ReturnType<typeof statusOf>, now: Shown, content = NOTHING) {
   if (!isOn(layer)) return layer.kind === 'read' ? `Costs ${layer.price}` : '';
   if (content === NOTHING && layer.kind === 'read') return '';
-  return isOfThis ? layer.inWords(visible, now, content) : 'What was read is of another date or place.';
+  if (!isOfThis) return 'What was read is of another date or place.';
+  return lines(layer.inWords(visible, now, content), content.note).join(' ');
 }

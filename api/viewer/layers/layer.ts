@@ -62,7 +62,7 @@ interface AnyLayer {
   readonly is_under_hail?: true;
   /** Why it cannot be shown for what is shown; null where it can. */
   unavailable(shown: Shown): string | null;
-  /** Words of what is drawn, of a reading that is complete but for its note. */
+  /** Words of what is drawn; the note of the reading follows them. */
   inWords(visible: readonly Feature[], shown: Shown, reading: Reading): string;
 }
 

@@ -46,11 +46,11 @@ const ALWAYS: Pick<ReadLayer, 'kind' | 'unavailable' | 'serves' | 'visible'> = {
   visible: ({ features }) => features,
 };
 
-/** Words of a layer of the reader's own things: none of them, or how many, and a note. */
+/** Words of a layer of the reader's own things: none of them, or how many. */
 const ownInWords =
-  (none: string, one: string): ReadLayer['inWords'] =>
-  ({ length }, _shown, { note }) =>
-    lines(length === 0 ? none : `${counted(length, one)}.`, note).join(' ');
+  (none: string, one: string) =>
+  ({ length }: readonly Feature[]) =>
+    length === 0 ? none : `${counted(length, one)}.`;
 
 /** Hail of the day or of the scan, as chosen in the panel; the map follows the switch. */
 const hail: FreeLayer = {
@@ -228,10 +228,10 @@ const warnings: ReadLayer = {
     };
   },
   visible: ({ features }, shown) => features.filter((one) => isInForce(one, shown)),
-  inWords(visible, { view, is_recent }, { note }) {
+  inWords(visible, { view, is_recent }) {
     const count = visible.length === 0 ? 'None' : counted(visible.length, 'area');
     const when = view === 'day' ? (is_recent ? 'in the last 24 hours' : 'on this date') : 'in force at this scan';
-    return lines(`${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`, note).join(' ');
+    return `${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`;
   },
   marks: [
     fill(COLOR, expression('case', isWatch, 0.05, 0.14)),
@@ -289,9 +289,9 @@ const outlooks: ReadLayer = {
     if (issue_time === null || expire_time === null) return { features, note: null, absent };
     return { features, note: `Issued ${timeInWords(issue_time)}, until ${timeInWords(expire_time)}.` };
   },
-  inWords(visible, _shown, { note }) {
+  inWords(visible) {
     const highest = visible.at(-1)?.properties?.name;
-    return lines(highest === undefined ? 'No thunderstorm area.' : `Up to ${highest}.`, note).join(' ');
+    return highest === undefined ? 'No thunderstorm area.' : `Up to ${highest}.`;
   },
   marks: [
     fill(COLOR, 0.4, { layout: { 'fill-sort-key': ['get', 'rank'] } }),
@@ -367,7 +367,7 @@ const reports: ReadLayer = {
     shown.view === 'day' && !shown.is_recent
       ? features.filter(({ properties }) => properties?.storm_date === shown.date)
       : features.filter((one) => isInForce(one, shown)),
-  inWords(visible, { view, is_recent, first_date, date }, { features, note }) {
+  inWords(visible, { view, is_recent, first_date, date }, { features }) {
     const isOfDates = ({ properties }: Feature) =>
       first_date !== null && date !== null && properties?.storm_date >= first_date && properties?.storm_date <= date;
     const count = view === 'day' ? visible.length : features.filter(isOfDates).length;
@@ -375,7 +375,7 @@ const reports: ReadLayer = {
     const all = count === 0 ? `No report is known for ${when}` : counted(count, 'report');
     const of_dates = first_date === date ? 'on the date' : 'on the two dates';
     const now = view === 'day' ? all : `${visible.length} within 15 minutes of this scan, ${all} ${of_dates}`;
-    return lines(`${now}.`, note).join(' ');
+    return `${now}.`;
   },
   marks: [dot(REPORT, byZoom(3, 2.5, 8, 6), WHITE), label('label', REPORT, [0.8, 0], 7, 'left')],
 };
