@@ -102,7 +102,8 @@ for (const [what, streets, tiles_url, named, origins] of [
     t.is(metaOf(html, 'hail-streets'), named);
     t.is(metaOf(html, 'hail-api'), '/service/v1');
     t.true(policy.includes(`connect-src 'self' https://hail.example${origins};`));
-    t.is(html.includes('Map: © OpenStreetMap contributors, Protomaps'), streets?.includes('.pmtiles') === true);
+    const sources = metaOf(html, 'hail-map-sources') ?? '';
+    t.is(sources.startsWith('© OpenStreetMap contributors, Protomaps'), streets?.includes('.pmtiles') === true);
     t.true(html.includes('src="/service/viewer/assets/'));
   });
 
