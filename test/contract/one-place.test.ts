@@ -315,27 +315,23 @@ test('every answer about a place says when its source can never know anything th
   await publishFeeds(data_root, files, START_MS);
   const service = await serviceFor(t, { data_root, now_ms: START_MS });
   const noteAt = async (path: string) => ((await service.json(path)) as { note: string | null }).note;
-  try {
-    for (const [name, lat, lon, radar, outlooks, warnings] of [
-      ['Norman', 35.22, -97.44, null, null, null],
-      ['Honolulu', 21.31, -157.86, OFF.radar, OFF.outlooks, null],
-      ['Anchorage', 61.2, -149.9, OFF.radar, OFF.outlooks, null],
-      ['San Juan', 18.4, -66.1, OFF.radar, OFF.outlooks, null],
-      ['Winnipeg', 49.9, -97.14, null, OFF.outlooks, OFF.warnings],
-      ['Paris', 48.86, 2.35, OFF.radar, OFF.outlooks, OFF.warnings],
-      ['a pole', 90, 0, OFF.radar, OFF.outlooks, OFF.warnings],
-      ['the far side', 0, 180, OFF.radar, OFF.outlooks, OFF.warnings],
-    ] as const) {
-      const at = `lat=${lat}&lon=${lon}`;
-      for (const path of ['hail/current', 'hail/nowcast', 'storms'])
-        t.is(await noteAt(`/v1/${path}?${at}`), radar, `${path} at ${name}`);
-      const batch = sending('POST', { locations: [{ lat, lon }] });
-      t.like(await service.json('/v1/hail/current/batch', batch), { results: [{ active: false, note: radar }] });
-      t.is(await noteAt(`/v1/outlooks/spc?${at}`), outlooks, `outlooks at ${name}`);
-      const told = await noteAt(`/v1/warnings?${at}`);
-      t.is(told?.startsWith('Nothing was ever collected of warnings') ? null : told, warnings, `warnings at ${name}`);
-    }
-  } finally {
-    await service.close();
+  for (const [name, lat, lon, radar, outlooks, warnings] of [
+    ['Norman', 35.22, -97.44, null, null, null],
+    ['Honolulu', 21.31, -157.86, OFF.radar, OFF.outlooks, null],
+    ['Anchorage', 61.2, -149.9, OFF.radar, OFF.outlooks, null],
+    ['San Juan', 18.4, -66.1, OFF.radar, OFF.outlooks, null],
+    ['Winnipeg', 49.9, -97.14, null, OFF.outlooks, OFF.warnings],
+    ['Paris', 48.86, 2.35, OFF.radar, OFF.outlooks, OFF.warnings],
+    ['a pole', 90, 0, OFF.radar, OFF.outlooks, OFF.warnings],
+    ['the far side', 0, 180, OFF.radar, OFF.outlooks, OFF.warnings],
+  ] as const) {
+    const at = `lat=${lat}&lon=${lon}`;
+    for (const path of ['hail/current', 'hail/nowcast', 'storms'])
+      t.is(await noteAt(`/v1/${path}?${at}`), radar, `${path} at ${name}`);
+    const batch = sending('POST', { locations: [{ lat, lon }] });
+    t.like(await service.json('/v1/hail/current/batch', batch), { results: [{ active: false, note: radar }] });
+    t.is(await noteAt(`/v1/outlooks/spc?${at}`), outlooks, `outlooks at ${name}`);
+    const told = await noteAt(`/v1/warnings?${at}`);
+    t.is(told?.startsWith('Nothing was ever collected of warnings') ? null : told, warnings, `warnings at ${name}`);
   }
 });
