@@ -18,6 +18,9 @@ export function riskTier(score: number): RiskTier {
   return found.tier;
 }
 
+/** With a larger share of built-in rates a cell has no tier: it would rank regions, not what was counted. */
+export const TIER_PRIOR_SHARE_MAX = 0.9;
+
 /** Radius around the centre of a geohash4 cell within which hail makes a day with hail, km. */
 export const RISK_RADIUS_KM = 10;
 /** Months of the year as columns name them. */

@@ -4,7 +4,7 @@ import { layout } from '../../schemas/layout.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { MONTHS, type Month, riskTier } from '../../schemas/risk.ts';
+import { MONTHS, type Month, riskTier, TIER_PRIOR_SHARE_MAX } from '../../schemas/risk.ts';
 import { type ClimatologyCell, climatology } from '../../schemas/tables/derived.ts';
 import { dayMax } from '../../schemas/tables/radar.ts';
 import { addDays, MS_PER_DAY, monthOf } from '../../schemas/time.ts';
@@ -214,7 +214,7 @@ export function climatologyRows(
       annual_significant: atLeastOnce(yearly[SIGNIFICANT][cell]),
       annual_giant: atLeastOnce(yearly[GIANT][cell]),
       annual_score,
-      risk_tier: riskTier(annual_score),
+      risk_tier: prior_share[cell] > TIER_PRIOR_SHARE_MAX ? null : riskTier(annual_score),
       peak_month: peakMonth(rates, cell),
       prior_share: prior_share[cell],
       ...facts,

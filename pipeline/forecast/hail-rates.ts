@@ -1,4 +1,4 @@
-import table from '../../data/reference/hail-season.json' with { type: 'json' };
+import regions from '../../data/reference/hail-regions.json' with { type: 'json' };
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
 import type { Position } from '../../schemas/geo/position.ts';
@@ -26,16 +26,10 @@ const TAIL_MM = 13;
 const GIANT_SHARE = Math.exp(-(CLASS_MIN_MM[GIANT] - CLASS_MIN_MM[SIGNIFICANT]) / TAIL_MM);
 
 /**
- * Built-in rates, used while little was observed: days with hail >= 19 mm within 10 km in a year at the middle of the Plains, and
- * where hail is rare. Judgement: reports fill 24 to 28 days a year of an 80 km square from Oklahoma and the Front Range to Indiana,
- * and a storm meets such a square about eight times as often as a circle of 10 km.
+ * Days with hail >= 19 mm by radar within 10 km for a day with reported hail in a square of 49 km. Judgement: such a square meets
+ * about five times as many storms, and radar sees more of them than are reported.
  */
-const PLAINS_DAYS = 2.5;
-const ELSEWHERE_DAYS = 0.15;
-/** Centre of the hail of the Plains, and standard deviations of the Gaussian around it, degrees. */
-const PLAINS = { lat: 38, lon: -98 };
-const PLAINS_LAT_SD_DEG = 6.5;
-const PLAINS_LON_SD_DEG = 9;
+const DAYS_PER_REPORTED_DAY = 0.25;
 /** Days with any, severe and significant hail for one with hail >= 19 mm. 6.6 % of reports are of 2 inches and more. */
 const CLASS_SHARES = [1, 0.4, 0.05];
 
@@ -72,13 +66,11 @@ export function hailRates(grid: RiskGrid, counts: HailCounts, available: Float64
   return { rates, prior_share: classes[ANY].prior_share };
 }
 
-/** Built-in days with hail of a class in each month at a place. */
+/** Built-in days with hail of a class in each month at a place, used while little was observed. */
 export function priorRates(place: Position, hail_class: number): number[] {
-  const { lat, lon } = place;
-  const distance2 = ((lat - PLAINS.lat) / PLAINS_LAT_SD_DEG) ** 2 + ((lon - PLAINS.lon) / PLAINS_LON_SD_DEG) ** 2;
-  const days = ELSEWHERE_DAYS + (PLAINS_DAYS - ELSEWHERE_DAYS) * Math.exp(-distance2 / 2);
+  const { reported_days, months } = hailRegion(place);
   const [share, tail] = hail_class === GIANT ? [CLASS_SHARES[SIGNIFICANT], GIANT_SHARE] : [CLASS_SHARES[hail_class], 1];
-  return hailSeason(place).map((month) => tail * (days * share * month));
+  return months.map((month) => tail * share * DAYS_PER_REPORTED_DAY * reported_days * month);
 }
 
 /** Function that smooths the counts of a class. Kernels and weights are computed once for all classes. */
@@ -180,23 +172,25 @@ function makeNested(classes: readonly Float64Array[]): void {
   }
 }
 
-/** Standard deviation of the Gaussian by which regions are weighted around a place, km: their middles lie 500 to 900 km apart. */
-const REGION_SD_KM = 250;
+/** Standard deviation of the Gaussian by which regions are weighted around a place, km: their middles lie 200 to 900 km apart. */
+const REGION_SD_KM = 200;
 
 /**
- * Share of each month, January first, in the days with hail of a year at a place of the contiguous United States; the twelve sum
- * to 1. A mean of the regions of the table, weighted by how near their middles are: a fallback where little was observed.
+ * Days with reported hail in a year at a place of the contiguous United States, and the share of each month in them, January first; the
+ * twelve sum to 1. A mean of the regions of the table, weighted by how near their middles are.
  */
-export function hailSeason(place: Position): number[] {
-  const distances2 = table.map((region) => (roughDistanceKm(place, region) / REGION_SD_KM) ** 2);
-  // Relative to the nearest, so that a place far from all of them has the season of that one, and not 0 / 0.
+export function hailRegion(place: Position) {
+  const distances2 = regions.map((region) => (roughDistanceKm(place, region) / REGION_SD_KM) ** 2);
+  // Relative to the nearest, so that a place far from all of them has the values of that one, and not 0 / 0.
   const nearest2 = Math.min(...distances2);
   const weights = distances2.map((distance2) => Math.exp((nearest2 - distance2) / 2));
-  const sum = weights.reduce((total, weight) => total + weight, 0);
-  return Array.from(
-    { length: 12 },
-    (_, month) => table.reduce((share, { months }, k) => share + weights[k] * months[month], 0) / sum,
-  );
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const mean = (take: (region: (typeof regions)[number]) => number) =>
+    regions.reduce((sum, region, k) => sum + weights[k] * take(region), 0) / total;
+  return {
+    reported_days: mean((region) => region.reported_days),
+    months: MONTHS.map((_, month) => mean(({ months }) => months[month])),
+  };
 }
 
 /** Standard deviations at which a Gaussian is cut off; its weight there is 1 %. */

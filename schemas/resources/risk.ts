@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { PROVENANCES } from '../provenance.ts';
-import { RISK_TIER_WORDS } from '../risk.ts';
+import { RISK_TIER_WORDS, TIER_PRIOR_SHARE_MAX } from '../risk.ts';
 import * as wire from './fields.ts';
 
 const score = (what: string) => z.int().min(0).max(100).meta({ description: what });
@@ -13,7 +13,12 @@ export const AnnualRisk = wire.resource('AnnualRisk', {
   significant: wire.probability('The same for hail >= 50.8 mm; never above severe.'),
   giant: wire.probability('The same for hail >= 101.6 mm; never above significant.'),
   score: score('Weighted percentile ranks of the four among all cells of the 48 states.'),
-  risk_tier: z.enum(RISK_TIER_WORDS).meta({ description: 'Word for the score: from 0, 10, 30, 55 and 80 on.' }),
+  risk_tier: z
+    .enum(RISK_TIER_WORDS)
+    .nullable()
+    .meta({
+      description: `Word for the score: from 0, 10, 30, 55 and 80 on. Null while prior_share is above ${TIER_PRIOR_SHARE_MAX}.`,
+    }),
   peak_month: month('Month with the largest probability of severe hail.'),
   years_of_data: wire.count('Years of which at least 90 % of the scans are there; 0 with less than one.'),
 });

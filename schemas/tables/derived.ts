@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
 import { provenanceColumn } from '../provenance.ts';
-import { MONTHS, type Month, RISK_TIER_WORDS } from '../risk.ts';
+import { MONTHS, type Month, RISK_TIER_WORDS, TIER_PRIOR_SHARE_MAX } from '../risk.ts';
 import * as column from '../units.ts';
 
 /** Footprint of one size threshold over one storm date, whole grid, not simplified. Tiers nest. */
@@ -58,7 +58,9 @@ export const ClimatologyCell = z.object({
   annual_significant: column.probability('Probability of hail >= 50.8 mm in a year.'),
   annual_giant: column.probability('Probability of hail >= 101.6 mm in a year.'),
   annual_score: column.wholeNumber('Score 0 to 100: weighted percentile ranks of the four among all cells.'),
-  risk_tier: column.word('Word for the score.', RISK_TIER_WORDS),
+  risk_tier: column
+    .word(`Word for the score; null while prior_share is above ${TIER_PRIOR_SHARE_MAX}.`, RISK_TIER_WORDS)
+    .nullable(),
   peak_month: column.wholeNumber('Month with the largest probability of severe hail, 1 to 12.'),
   years_of_data: column.count('Years, counted back from the last date, of which at least 90 % of the scans are there.'),
   prior_share: column.plainNumber(

@@ -25,7 +25,7 @@ import {
   gaussianKernel,
   type HailRates,
   hailRates,
-  hailSeason,
+  hailRegion,
   priorRates,
   spread,
   sumsAround,
@@ -136,6 +136,12 @@ test('the score ranks cells by their year, and months among all months of all ce
   t.true(ROWS[2].score_05 > 95 && ROWS[1].score_01 < 5);
 });
 
+test('a cell has no tier while more than nine tenths of its rate are built in', (t) => {
+  const prior_share = Float64Array.of(0.9, 0.91, 1);
+  const tiers = pluck(climatologyRows(GRID, { rates: RATES, prior_share }, FACTS), 'risk_tier');
+  t.deepEqual(tiers, [riskTier(50), null, null]);
+});
+
 test('the peak is the month with most severe hail, of equal ones that with more hail, then the first', (t) => {
   const month = (severe: number, any: number) => ({ severe, any });
   const peakMonth = (given: readonly ReturnType<typeof month>[]) => {
@@ -181,7 +187,8 @@ sharedTest(
     const rows = climatologyRows(grid, hailRates(grid, counts, seen), FACTS);
     for (const row of rows)
       for (const [column, value] of Object.entries(row))
-        if (value === null || Number.isNaN(value)) t.fail(`${row.geohash4} ${column} is ${value}`);
+        if ((value === null && column !== 'risk_tier') || Number.isNaN(value))
+          t.fail(`${row.geohash4} ${column} is ${value}`);
     const mean = (column: 'annual_any' | 'annual_severe' | 'any_02' | 'any_07', from_mm: number, to_mm = 200) => {
       const values = rows.flatMap((row, cell) => {
         const mm = maxima.get(cell) ?? 0;
@@ -324,10 +331,43 @@ for (const [region, at, expected] of [
       t.true((expected as readonly number[]).includes(peakOf(priorRates(at, k))));
   });
 
+/** Event days a year with reported hail in squares of 49 km, mean of a county (National Risk Index of FEMA, December 2025). */
+const REPORTED_DAYS = [
+  ['Longview, Washington', 46.2, -122.7, 0.05],
+  ['East Wenatchee, Washington', 47.7, -119.7, 0.111],
+  ['Dayton, Washington', 46.3, -117.9, 0.343],
+  ['San Rafael, California', 38.07, -122.7, 0.02],
+  ['Los Angeles', 34.2, -118.2, 0.098],
+  ['Salt Lake City', 40.67, -111.9, 0.272],
+  ['Manti, Utah', 39.4, -111.6, 0.131],
+  ['Grants, New Mexico', 34.9, -108.0, 0.181],
+  ['Clovis, New Mexico', 34.6, -103.3, 2.913],
+  ['Billings, Montana', 45.9, -108.3, 1.997],
+  ['Idaho Springs, Colorado', 39.7, -105.6, 5.871],
+  ['Cheyenne Wells, Colorado', 38.8, -102.6, 6.247],
+  ['Hastings, Nebraska', 40.5, -98.5, 7.344],
+  ['Stillwater, Oklahoma', 36.1, -97.0, 11.203],
+  ['McAlester, Oklahoma', 34.9, -95.7, 6.808],
+  ['Chicago', 41.8, -87.8, 3.953],
+  ['Greenville, South Carolina', 34.9, -82.4, 4.8],
+  ['Hampton, South Carolina', 32.8, -81.1, 2.965],
+  ['Prattville, Alabama', 32.5, -86.6, 2.647],
+  ['Fernandina Beach, Florida', 30.6, -81.8, 1.776],
+  ['The Villages, Florida', 28.7, -82.1, 2.369],
+  ['Key West, Florida', 25.2, -80.9, 0.43],
+] as const;
+
+for (const [city, lat, lon, reported_days] of REPORTED_DAYS)
+  test(`the built-in rate of ${city} is within a factor of two of its reports, or as rare`, (t) => {
+    const days = priorRates({ lat, lon }, ANY).reduce((sum, month) => sum + month);
+    const published = 0.25 * reported_days;
+    t.true(Math.abs(Math.log2(days / published)) < 1 || Math.abs(days - published) < 0.08, `${days} for ${published}`);
+  });
+
 test('the shares of the months sum to 1 at every place, and May and June have most of all hail', (t) => {
   const months = new Array<number>(12).fill(0);
   for (const cell of RISK_GRID.cells) {
-    const season = hailSeason(cell);
+    const season = hailRegion(cell).months;
     t.true(Math.abs(season.reduce((sum, share) => sum + share, 0) - 1) < 1e-9 && season.every((share) => share > 0));
     for (const [month, rate] of priorRates(cell, ANY).entries()) months[month] += rate;
   }

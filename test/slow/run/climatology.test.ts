@@ -111,7 +111,12 @@ test('an evening of simulated hail gives a table that says so: no year of data, 
   const rows = await rowsOf(path);
   t.is(rows.length, GRID.cells.length);
   for (const row of rows)
-    if (row.years_of_data !== 0 || row.data_source !== 'simulated' || !(row.prior_share > 0.9))
+    if (
+      row.years_of_data !== 0 ||
+      row.data_source !== 'simulated' ||
+      !(row.prior_share > 0.9) ||
+      row.risk_tier !== null
+    )
       t.fail(JSON.stringify(row));
   const [file] = (await readNewest(path, layout.staticPartition))?.files ?? [];
   const notes = await onRoot(path, {}, ({ root }) => readNotes(root.engine, join(path, file?.path ?? '')));
