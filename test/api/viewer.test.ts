@@ -25,6 +25,7 @@ import {
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { MATURE_ERROR } from '../../schemas/nowcast/probability.ts';
 import { BASEMAPS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
+import { parseSettings } from '../../schemas/settings.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 
 const BASE = 'http://127.0.0.1:8080/v1';
@@ -121,6 +122,20 @@ test('the policy lets the page load from here only', async (t) => {
   t.true(policy.startsWith("default-src 'none'"));
   t.false(policy.includes('unsafe'));
   t.notRegex(await response.text(), /<script(?! type="module" src=)|<style| style=/);
+});
+
+test('a site that may frame the map is named as an origin', (t) => {
+  const originsOf = (HAIL_EMBED_ORIGINS: string) =>
+    parseSettings({ HAIL_EMBED_ORIGINS }, (faults) => new Error(faults)).HAIL_EMBED_ORIGINS;
+  t.deepEqual(originsOf('https://news.example, http://127.0.0.1:8000,https://*.example.org'), [
+    ...['https://news.example', 'http://127.0.0.1:8000', 'https://*.example.org'],
+  ]);
+  for (const wrong of ['news.example', 'https://news.example/', "'self'", 'https://a b', '*', 'https://a;script-src *'])
+    t.throws(
+      () => originsOf(wrong),
+      { message: /^HAIL_EMBED_ORIGINS is '.*': expected origins such as https:/ },
+      wrong,
+    );
 });
 
 test('/embed is the same page for frames of the named origins, and the map for none', async (t) => {
