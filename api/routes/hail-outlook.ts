@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { boxAround } from '../../schemas/geo/around.ts';
-import { cellsIn, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
+import { cellsIn } from '../../schemas/geo/geohash4.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hourEnds, hoursOver, outlookDate } from '../../schemas/outlook-day.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
@@ -8,7 +8,6 @@ import { HAIL_OUTLOOK_EXAMPLE, HailOutlook, type OutlookDay } from '../../schema
 import { type Forecast, forecast, type Outlook, outlook } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { pointQuery, radiusQuery } from '../http/decode.ts';
-import type { Found } from '../published/live.ts';
 import { readTable } from '../queries/sql.ts';
 import { hoursAhead } from '../rules/hours-ahead.ts';
 import { nearestWithin } from '../rules/nearest.ts';
@@ -43,7 +42,7 @@ export const getHailOutlook = readEndpoint({
     hour_paths: edition.collection('forecast')?.paths() ?? [],
   }),
   answer: async ({ query, now_ms, plan: { collection, hour_paths }, services: { engine } }) => {
-    if (collection === null) return { body: hailOutlook(query, null, null), provenance: null };
+    if (collection === null) return { body: uncovered(query, null), provenance: null };
     const { radius_km } = query;
     const near = cellsIn(boxAround(query, radius_km));
     const names = near.map(({ geohash4 }) => geohash4).sort();
@@ -55,30 +54,27 @@ export const getHailOutlook = readEndpoint({
       near.filter(({ geohash4 }) => daysOf.has(geohash4)),
       radius_km,
     );
-    if (cell === null) return { body: hailOutlook(query, null, collection.as_of_ms), provenance: collection.source };
+    const empty = uncovered(query, collection.as_of_ms);
+    if (cell === null) return { body: empty, provenance: collection.source };
     const { geohash4 } = cell.item;
-    const rowsOfCell = daysOf.get(geohash4) ?? [];
+    const days = daysOf.get(geohash4) ?? [];
     const hours = await readTable(engine, forecast, hour_paths, 'WHERE geohash4 = $2', [geohash4]);
-    const days = rowsOfCell.map((row) => dayOf(row, hours, now_ms));
-    const provenance = combineProvenances(rowsOfCell.map(({ data_source }) => data_source));
-    return { body: hailOutlook(query, { cell, days }, collection.as_of_ms), provenance };
+    return {
+      body: {
+        ...empty,
+        covered: true,
+        cell: { geohash4, distance_km: rounded(cell.distance_km, 2) },
+        outlook: days.map((row) => dayOf(row, hours, now_ms)),
+      },
+      provenance: combineProvenances(days.map(({ data_source }) => data_source)),
+    };
   },
 });
 
-/** The outlook at a point from that of the nearest cell; null where no cell is near enough. */
-function hailOutlook(
-  position: Position,
-  found: { readonly cell: Found<Geohash4Cell>; readonly days: OutlookDay[] } | null,
-  data_as_of: number | null,
-): HailOutlook {
-  return {
-    location: roundedPosition(position),
-    covered: found !== null,
-    cell:
-      found === null ? null : { geohash4: found.cell.item.geohash4, distance_km: rounded(found.cell.distance_km, 2) },
-    outlook: found?.days ?? [],
-    data_as_of: timestamp(data_as_of),
-  };
+/** Answer where no cell with an outlook is near enough. */
+function uncovered(position: Position, data_as_of: number | null): HailOutlook {
+  const location = roundedPosition(position);
+  return { location, covered: false, cell: null, outlook: [], data_as_of: timestamp(data_as_of) };
 }
 
 function dayOf(row: Outlook, forecasts: readonly Forecast[], now_ms: number): OutlookDay {
