@@ -140,7 +140,7 @@ function ingestText(report: IngestReport, data_root: string): string {
 }
 
 /** Where an ingest takes raw files from. */
-export type IngestSource =
+type IngestSource =
   /** Weather of the last hours, simulated from the newest simulated scan on. */
   | { readonly kind: 'simulate'; readonly seed: number; readonly hours: number }
   | { readonly kind: 'dir'; readonly folder: string }
@@ -159,7 +159,7 @@ interface IngestRequest {
 export type IngestReport = Awaited<ReturnType<typeof ingestSource>>;
 
 /** Reads a source once: gathers its files, publishes their scans, finishes the dates, refreshes the forecast and sweeps the data root. */
-export function ingestSource(config: Config, request: IngestRequest) {
+function ingestSource(config: Config, request: IngestRequest) {
   const { source, replace, threads, log } = request;
   const started = performance.now();
   const needs = { command: 'ingest', threads, move_raw: source.kind !== 'dir', log };

@@ -1,12 +1,9 @@
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { type IngestReport, type IngestSource, ingestSource } from '../../../pipeline/commands/ingest.ts';
-import { readConfig } from '../../../pipeline/config.ts';
 import { sqlList } from '../../../pipeline/duckdb.ts';
 import { readFeedStates } from '../../../pipeline/feeds/schedule.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
-import { silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { writeFeeds, writeScans } from '../../../pipeline/simulate/evening.ts';
 import { plainsScenario } from '../../../pipeline/simulate/weather.ts';
@@ -16,16 +13,14 @@ import { collectedReports } from '../../../schemas/tables/feeds.ts';
 import { modelFile } from '../../support/data/model-file.ts';
 import { pluck } from '../../support/data/rows.ts';
 import { onRoot, scratch } from '../../support/data/world.ts';
+import { ingestReport } from '../../support/kill/killed.ts';
 
 const NOW_MS = Date.parse('2026-05-01T23:30:00Z');
 const [SEED, HOURS] = [7, 0.1];
 const COLLECTIONS = ['reports', 'warnings', 'outlooks', 'forecast', 'outlook'] as const;
 const FEEDS = ['reports', 'warnings', 'outlooks'] as const;
 
-function ingest(path: string, source: IngestSource, now_ms = NOW_MS): Promise<IngestReport> {
-  const config = readConfig({ HAIL_DATA: path, HAIL_NOW: new Date(now_ms).toISOString() });
-  return ingestSource(config, { source, replace: false, threads: 1, log: silent });
-}
+const ingest = (path: string, ...args: string[]) => ingestReport(path, args, NOW_MS);
 
 /** What `simulate --out` writes of the last minutes, in a folder of the test's own. */
 async function simulated(t: ExecutionContext): Promise<string> {
@@ -62,8 +57,8 @@ test('simulate and then ingest --from publish the feeds of a plain ingest', asyn
   const folder = await simulated(t);
   const before = await filesBelow(folder);
   const [from, plain] = [await scratch(t, 'from'), await scratch(t, 'plain')];
-  const report = await ingest(from, { kind: 'dir', folder });
-  await ingest(plain, { kind: 'simulate', seed: SEED, hours: HOURS });
+  const report = await ingest(from, '--from', folder);
+  await ingest(plain, '--seed', `${SEED}`, '--hours', `${HOURS}`);
   const [rows, expected] = [await rowsOf(from), await rowsOf(plain)];
   t.deepEqual([...expected.keys()], [...COLLECTIONS]);
   for (const name of FEEDS) t.deepEqual(rows.get(name), expected.get(name), name);
@@ -83,7 +78,7 @@ test('model runs that are over do not take the place of a forecast, and a broken
   await mkdir(join(folder, dirname(model)), { recursive: true });
   await writeFile(join(folder, model), bytes);
   const path = await scratch(t);
-  const report = await ingest(path, { kind: 'dir', folder });
+  const report = await ingest(path, '--from', folder);
   t.deepEqual(pluck(report.feed_failures, 'file'), ['alerts.json']);
   t.deepEqual(report.unknown_files, ['notes.txt']);
   const forecast = (await rowsOf(path)).get('forecast');
@@ -92,7 +87,7 @@ test('model runs that are over do not take the place of a forecast, and a broken
   const ended = modelFile(Math.floor(NOW_MS / 3_600_000 - 6) * 3_600_000, 2);
   await mkdir(join(over, dirname(ended.path)), { recursive: true });
   await writeFile(join(over, ended.path), ended.bytes);
-  const later = await ingest(path, { kind: 'dir', folder: over });
+  const later = await ingest(path, '--from', over);
   const failure = later.feed_failures.find(({ file }) => file === 'hrrr');
   t.regex(failure?.reason ?? '', /no hour of its runs ends after 2026-05-01T23:30:00Z/);
   t.deepEqual((await rowsOf(path)).get('forecast'), forecast);
@@ -104,7 +99,7 @@ test('a folder of scans alone brings no feeds and leaves those of others as they
   await cp(join(folder, 'CONUS'), join(scans, 'CONUS'), { recursive: true });
   await rm(folder, { recursive: true });
   const path = await scratch(t);
-  const report = await ingest(path, { kind: 'dir', folder: scans });
+  const report = await ingest(path, '--from', scans);
   t.deepEqual(report.feed_failures, []);
   const others = [...(await rowsOf(path)).keys()].filter((name) => name !== 'outlook');
   t.deepEqual(others, []);

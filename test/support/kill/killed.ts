@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import type { IngestReport } from '../../../pipeline/commands/ingest.ts';
 import { openEngine } from '../../../pipeline/duckdb.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { timestamp } from '../../../schemas/time.ts';
@@ -42,6 +43,13 @@ export function start(root: string, args: readonly string[], settings: CommandSe
 /** Runs `hail-pipeline` on a data root to its end. */
 export async function command(root: string, args: readonly string[], settings: CommandSettings = {}) {
   return ended(start(root, args, settings));
+}
+
+/** Runs `hail-pipeline ingest` and returns its report. */
+export async function ingestReport(root: string, args: readonly string[], now_ms: number): Promise<IngestReport> {
+  const { stdout, stderr } = await command(root, ['ingest', ...args, '--json', '--no-progress'], { now_ms });
+  if (stdout === '') throw new Error(`ingest ${args.join(' ')}: ${stderr}`);
+  return JSON.parse(stdout);
 }
 
 export async function ended(child: ReturnType<typeof start>) {
