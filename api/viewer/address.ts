@@ -1,18 +1,7 @@
 import type { LngLat, MapPlace, Span, View } from './data/day.ts';
 
 /** Ids of the layers, in the order of their card. */
-export const LAYER_IDS = [
-  'hail',
-  'smooth',
-  'storms',
-  'warnings',
-  'outlooks',
-  'reports',
-  'locations',
-  'areas',
-  'alerts',
-] as const;
-export type LayerId = (typeof LAYER_IDS)[number];
+export const LAYER_IDS = 'hail smooth storms warnings outlooks reports locations areas alerts'.split(' ');
 /** Layers that are on while the address names none. */
 export const DEFAULT_LAYERS: readonly string[] = ['hail'];
 

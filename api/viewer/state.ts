@@ -2,77 +2,6 @@ import { batch, signal } from '@preact/signals';
 import { type Address, writeAddress } from './address.ts';
 import type { DayIndex, Frame, LngLat, MapPlace, Span, View } from './data/day.ts';
 
-/** What the reader should know, and what may help. */
-export interface Trouble {
-  readonly words: string;
-  readonly label?: string;
-  readonly act?: () => void;
-}
-
-export type DialogId = 'key-dialog' | 'days' | 'account' | 'share' | 'help';
-
-/** What the page shows, or is about to show. */
-export interface State {
-  date: string | null;
-  view: View;
-  /** What the timeline spans: the last 24 hours, or `date`. */
-  span: Span;
-  reflectivity: boolean;
-  /** Ids of the layers that are on. */
-  layers: readonly string[];
-  /** Middle and zoom of the map; null before the reader or the address has chosen them. */
-  place: MapPlace | null;
-  /** The place of the pin. */
-  pin: LngLat | null;
-  /** Name under which the pinned place was found. */
-  pin_name: string | null;
-  /** Scan that was requested and is not shown yet: it survives a refusal on the way. */
-  wanted: string | null;
-
-  /** Counts the reader's requests for a date: the answer to an earlier request is dropped. */
-  turn: number;
-  day: DayIndex | null;
-  /** Index of the scan in `day.frames`. */
-  frame: number | null;
-  /** Newest date of the service, as far as the page knows. */
-  newest: string | null;
-  /** A date is being read. */
-  busy: boolean;
-  /** The view is being drawn. */
-  loading: boolean;
-  /** A date has been shown: the first date is shown where the address says. */
-  shown: boolean;
-  /** Counts the pictures that the map has finished: who asks the map what it draws reads this first. */
-  drawn: number;
-  playing: boolean;
-  /** Index in `SPEEDS` of the player. */
-  speed: number;
-  /** Further scans are loaded by themselves. */
-  live: boolean;
-  /** The service has said what time it has. */
-  looked: boolean;
-
-  /** What of a link or a request could not be shown as it was asked for. */
-  notice: string | null;
-  trouble: Trouble | null;
-  dialog: DialogId | null;
-  key: string | null;
-  /** Why the last key was refused. */
-  key_trouble: string | null;
-  /** Neither the plan nor the account has a limit: prices say nothing. */
-  unlimited: boolean;
-  /** Counts how often the card for watching a place was opened; 0 while it is closed. */
-  watching: number;
-  /** A watched place is being saved: what the service answers is shown once. */
-  saving: boolean;
-  /** A shape is being drawn, which has the clicks on the map. */
-  drawing: boolean;
-  /** The place of which the map says the size. */
-  spot: LngLat | null;
-  /** The service's clock, as far as it is known, epoch milliseconds; every ten seconds. */
-  now_ms: number;
-}
-
 /** An object whose properties are signals: components and effects that read one are run again when it changes. */
 export function reactive<Values extends object>(initial: Values): Values {
   const properties = Object.entries(initial).map(([name, value]) => {
@@ -85,15 +14,69 @@ export function reactive<Values extends object>(initial: Values): Values {
   return Object.defineProperties({}, Object.fromEntries(properties)) as Values;
 }
 
-/** The one state of the page. Whoever changes it assigns; whoever reads it in a component or an effect follows it. */
-export const state = reactive<State>({
-  ...{ date: null, view: 'day', span: 'recent', reflectivity: false, layers: [], place: null },
-  ...{ pin: null, pin_name: null, wanted: null },
-  ...{ turn: 0, day: null, frame: null, newest: null, busy: true, loading: false, shown: false, drawn: 0 },
-  ...{ playing: false, speed: 0, live: true, looked: false },
-  ...{ notice: null, trouble: null, dialog: null, key: null, key_trouble: null, unlimited: false },
-  ...{ watching: 0, saving: false, drawing: false, spot: null, now_ms: Date.now() },
+/** What the page shows, or is about to show. Whoever changes it assigns; whoever reads it in a component or an effect follows it. */
+export const state = reactive({
+  date: null as string | null,
+  view: 'day' as View,
+  /** What the timeline spans: the last 24 hours, or `date`. */
+  span: 'recent' as Span,
+  reflectivity: false,
+  /** Ids of the layers that are on. */
+  layers: [] as readonly string[],
+  /** Middle and zoom of the map; null before the reader or the address has chosen them. */
+  place: null as MapPlace | null,
+  /** The place of the pin, and the name under which it was found. */
+  pin: null as LngLat | null,
+  pin_name: null as string | null,
+  /** Scan that was requested and is not shown yet: it survives a refusal on the way. */
+  wanted: null as string | null,
+
+  /** Counts the reader's requests for a date: the answer to an earlier request is dropped. */
+  turn: 0,
+  day: null as DayIndex | null,
+  /** Index of the scan in `day.frames`. */
+  frame: null as number | null,
+  /** Newest date of the service, as far as the page knows. */
+  newest: null as string | null,
+  /** A date is being read. */
+  busy: true,
+  /** The view is being drawn. */
+  loading: false,
+  /** A date has been shown: the first date is shown where the address says. */
+  shown: false,
+  /** Counts the pictures that the map has finished: who asks the map what it draws reads this first. */
+  drawn: 0,
+  playing: false,
+  /** Index in `SPEEDS` of the player. */
+  speed: 0,
+  /** Further scans are loaded by themselves. */
+  live: true,
+  /** The service has said what time it has. */
+  looked: false,
+  /** The service's clock, as far as it is known, epoch milliseconds; every ten seconds. */
+  now_ms: Date.now(),
+
+  /** What of a link or a request could not be shown as it was asked for. */
+  notice: null as string | null,
+  /** What is wrong, and what may help. */
+  trouble: null as { readonly words: string; readonly label?: string; readonly act?: () => void } | null,
+  dialog: null as 'key-dialog' | 'days' | 'account' | 'share' | 'help' | null,
+  key: null as string | null,
+  /** Why the last key was refused. */
+  key_trouble: null as string | null,
+  /** Neither the plan nor the account has a limit: prices say nothing. */
+  unlimited: false,
+  /** Counts how often the card for watching a place was opened; 0 while it is closed. */
+  watching: 0,
+  /** A watched place is being saved: what the service answers is shown once. */
+  saving: false,
+  /** A shape is being drawn, which has the clicks on the map. */
+  drawing: false,
+  /** The place of which the map says the size. */
+  spot: null as LngLat | null,
 });
+type State = typeof state;
+export type DialogId = NonNullable<State['dialog']>;
 
 /** Sets some of the state at once. */
 export function change(next: Partial<State>): void {

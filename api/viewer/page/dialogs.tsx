@@ -30,7 +30,7 @@ export function Dialog() {
   }, [id]);
   const [title, Content] = id === null ? ['', () => null] : DIALOGS[id];
   return (
-    <dialog ref={box} id={id ?? undefined} aria-label={title} onClose={close}>
+    <dialog ref={box} id={id ?? undefined} class="card" aria-label={title} onClose={close}>
       <h2>{title}</h2>
       <Content key={id} />
     </dialog>
@@ -126,7 +126,7 @@ function Days() {
       <ul id="days-list">
         {days.map(({ event_date, max_size_mm, cell_count }) => (
           <li key={event_date}>
-            <Button class="row day" onClick={() => open(event_date)}>
+            <Button class="row wide day" onClick={() => open(event_date)}>
               <Spot color={stepOf(max_size_mm).color} />
               <span>{dateInWords(event_date)}</span>
               <span class="grow">{sizeInWords(max_size_mm)}</span>

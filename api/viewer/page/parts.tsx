@@ -147,7 +147,7 @@ export function Fold({
   };
   const named = { id: `${card}-fold`, 'aria-label': label, 'aria-expanded': !folded[card], 'aria-controls': card };
   return (
-    <Button class={children ? 'row head' : 'fold'} onClick={fold} {...named}>
+    <Button class={children ? 'row wide head' : 'fold'} onClick={fold} {...named}>
       {children}
       <Icon name="fold" />
     </Button>

@@ -115,12 +115,12 @@ function WatchCard() {
         <div class="row">
           <Button
             id="watch-circle"
-            class="primary grow"
+            class="primary wide"
             ref={focus}
             onClick={() => begin('circle')}
             children="Draw a circle"
           />
-          <Button id="watch-polygon" class="primary grow" onClick={() => begin('polygon')} children="Draw an area" />
+          <Button id="watch-polygon" class="primary wide" onClick={() => begin('polygon')} children="Draw an area" />
         </div>
       ) : (
         drawn !== null &&
@@ -131,7 +131,7 @@ function WatchCard() {
             <Field label={WORDS[shape].url} id="watch-url" name="url" type="url" maxLength={2048} required={isCircle} />
             <p class="fine price">{WORDS[shape].price}</p>
             <Say id="watch-least" class="fine" words={!isCircle && 'Hail of 25 mm or more counts.'} />
-            <Button class="primary" type="submit" disabled={state.saving} children="Save" />
+            <Button class="primary wide" type="submit" disabled={state.saving} children="Save" />
           </form>
         )
       )}

@@ -1,13 +1,5 @@
 import { SIZES, type SizeStep } from './palette.ts';
 
-/** Words of a size step: at a place inside it, and outside the next one. */
-interface BandWords {
-  readonly mm: string;
-  readonly inches: string;
-  readonly category: string | null;
-  readonly step: SizeStep;
-}
-
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 const COMPASS = 'north,north-east,east,south-east,south,south-west,west,north-west'.split(',');
 export const KM_PER_MILE = 1.609344;
@@ -18,8 +10,8 @@ export function sizeInWords(mm: number): string {
   return `${(mm / MM_PER_INCH).toFixed(1)} in (${Math.round(mm)} mm)`;
 }
 
-/** Words of the step with this lower bound. */
-export function bandInWords(mm_min: number): BandWords {
+/** Words of the step with this lower bound: at a place inside it, and outside the next one. */
+export function bandInWords(mm_min: number) {
   const at = SIZES.findLastIndex((step) => step.mm_min <= mm_min);
   const step = SIZES[Math.max(0, at)];
   const next = SIZES[at + 1];

@@ -140,7 +140,7 @@ export function Find() {
                 key={i}
                 type="button"
                 role="option"
-                class="row spread"
+                class="row spread wide"
                 onPointerDown={keepFocus}
                 onClick={() => choose(place)}
                 {...is}

@@ -109,7 +109,7 @@ function Fell({ pin, date, verify }: { pin: LngLat; date: string | null; verify:
     <>
       <h3 id="pin-day">{dateInWords(date)}</h3>
       <Free pin={pin} />
-      <Button id="ask-fell" class="primary" disabled={busy} price={range} onClick={askFell}>
+      <Button id="ask-fell" class="primary wide" disabled={busy} price={range} onClick={askFell}>
         {price ? 'What fell here' : 'Verify this date'}
       </Button>
       {!price && <p class="fine">For a date this long ago a verification costs less and answers more.</p>}
@@ -152,7 +152,13 @@ function History({ pin }: { pin: LngLat }) {
   return (
     <>
       <Choice id="history-radius" label="Hail days within" options={options} set={set} />
-      <Button id="ask-history" class="primary" disabled={busy} price={`${year.credits} credits`} onClick={askHistory}>
+      <Button
+        id="ask-history"
+        class="primary wide"
+        disabled={busy}
+        price={`${year.credits} credits`}
+        onClick={askHistory}
+      >
         Show {HISTORY_DAYS} days
       </Button>
       {box}
@@ -169,7 +175,7 @@ function HailDays({ events, gaps, radius_mi }: PlaceHistory & { radius_mi: numbe
       <p>{`${counted(events.length, 'day')} with hail of 10 mm or more within ${counted(radius_mi, 'mile')}; radar data of ${looked} in the last ${HISTORY_DAYS}.`}</p>
       <YearChart sizes={events.map(({ storm_date, hail }) => [storm_date, hail.estimated_size_mm])} last={last} />
       {events.map(({ storm_date, hail, distance_km }) => (
-        <Button key={storm_date} class="day" onClick={() => void openDate(storm_date)}>
+        <Button key={storm_date} class="wide day" onClick={() => void openDate(storm_date)}>
           {`${dateInWords(storm_date)} · ${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away`}
         </Button>
       ))}
@@ -201,7 +207,7 @@ function Verify({ pin, date }: { pin: LngLat; date: string | null }) {
     return (
       <>
         <p>The report is ready. The link works for 15 minutes.</p>
-        <a href={pdf_url} download="" class="primary" children="Download the PDF" />
+        <a href={pdf_url} download="" class="primary wide" children="Download the PDF" />
       </>
     );
   };
@@ -217,7 +223,7 @@ function Verify({ pin, date }: { pin: LngLat; date: string | null }) {
       </p>
       <Button
         id="ask-verify"
-        class="primary"
+        class="primary wide"
         disabled={busy}
         price={`${CREDITS.verify} credits`}
         onClick={askWith(verify)}
@@ -233,7 +239,7 @@ function Verify({ pin, date }: { pin: LngLat; date: string | null }) {
       />
       <Button
         id="ask-report"
-        class="primary"
+        class="primary wide"
         disabled={busy}
         price={`${CREDITS.report} credits`}
         onClick={askWith(order)}

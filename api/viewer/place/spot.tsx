@@ -68,7 +68,7 @@ function PickedCard({ at }: { at: LngLat }) {
         </div>
       ))}
       <p class="fine">{placeInWords(at)}</p>
-      <Button class="pin-here" onClick={pin} children="Pin this place" />
+      <Button class="wide pin-here" onClick={pin} children="Pin this place" />
     </div>
   );
 }

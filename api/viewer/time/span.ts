@@ -5,23 +5,11 @@ export const OUTAGE_MS = 10 * 60_000;
 /** Playing shows this much of the day in a second, at speed 1. */
 const PLAYED_MS_PER_S = 9 * 60_000;
 
-/** Time without scans. */
-export interface Outage {
-  readonly from_ms: number;
-  readonly to_ms: number;
-}
-
-/** Scans on an axis of time, from the first to the last. */
-export interface Axis {
-  readonly from_ms: number;
-  readonly to_ms: number;
-  /** Time of each scan, ascending. */
-  readonly times_ms: readonly number[];
-  readonly outages: readonly Outage[];
-}
+/** Scans on an axis of time, from the first to the last, with the outages between them. */
+export type Axis = ReturnType<typeof axisOf>;
 
 /** The axis of some scans, oldest first. */
-export function axisOf(frames: readonly Pick<Frame, 'scan_time'>[]): Axis {
+export function axisOf(frames: readonly Pick<Frame, 'scan_time'>[]) {
   const times_ms = frames.map(({ scan_time }) => Date.parse(scan_time));
   const outages = times_ms
     .map((to_ms, i) => ({ from_ms: times_ms[i - 1] ?? to_ms, to_ms }))

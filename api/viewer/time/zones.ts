@@ -12,31 +12,15 @@ export function zoneAt({ lat, lon }: { lat: number; lon: number }): string | nul
 /** Zone of this browser. */
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-const clocks = new Map<string, Intl.DateTimeFormat>();
-
 /** `Fri 19:10 CDT`: the instant on the clocks of a zone; empty where they show UTC. */
-export function clockOfZone(time: string | number, zone: string): string {
-  const instant = new Date(time);
-  const words = formatOf(zone, { weekday: 'short', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' })
-    .format(instant)
-    .replace(',', '');
+export function clockOfZone(time: string, timeZone: string): string {
+  const parts = { weekday: 'short', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' } as const;
+  const words = new Date(time).toLocaleString('en-US', { ...parts, hourCycle: 'h23', timeZone }).replace(',', '');
   return /\b(UTC|GMT)$/.test(words) ? '' : words;
 }
 
 /** `7 pm`, `7:30 pm`: the time on the clocks of a zone. */
-export function hourOfZone(time_ms: number, zone: string): string {
-  return formatOf(zone, { hour: 'numeric', minute: '2-digit', hour12: true })
-    .format(time_ms)
-    .toLowerCase()
-    .replace(':00', '');
-}
-
-/** Making a format takes far longer than using it. */
-function formatOf(timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  const name = `${timeZone} ${Object.keys(options)}`;
-  const found =
-    clocks.get(name) ??
-    new Intl.DateTimeFormat('en-US', { ...(options.hour12 ? {} : { hourCycle: 'h23' }), ...options, timeZone });
-  clocks.set(name, found);
-  return found;
+export function hourOfZone(time_ms: number, timeZone: string): string {
+  const parts = { hour: 'numeric', minute: '2-digit', hour12: true, timeZone } as const;
+  return new Date(time_ms).toLocaleString('en-US', parts).toLowerCase().replace(':00', '');
 }
