@@ -5,6 +5,8 @@ import { BASEMAP, SCHEME } from '../page/palette.ts';
 import type { Picture } from './pictures.ts';
 import { byNumber, byZoom, dot, FONT, fill, layer, line, type Part, text } from './style.ts';
 
+/** The map does without a street map whose style takes longer. */
+const STYLE_AT_LATEST_MS = 5000;
 /** Tiles of the ground are small. */
 const PIECE_BYTES = 16384;
 
@@ -53,7 +55,7 @@ async function openStreets(archives: Archives): Promise<Streets | null> {
     const drawn = layers(STREETS, flavor, { lang: 'en' }).filter(({ id }) => !ICONS.has(id));
     return ownFont({ sources: { [STREETS]: source }, layers: drawn.map(withoutIcon) });
   }
-  const response = await fetch(address);
+  const response = await fetch(address, { signal: AbortSignal.timeout(STYLE_AT_LATEST_MS) });
   if (!response.ok) throw new Error(`the street map answered ${response.status}`);
   return ownFont(await response.json());
 }

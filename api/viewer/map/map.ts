@@ -34,10 +34,7 @@ const UNCOVERED = 'uncovered';
 const HATCH = 'hatch';
 const PICK = 'pick';
 
-interface LatLon {
-  readonly lat: number;
-  readonly lon: number;
-}
+type LatLon = Pick<MapPlace, 'lat' | 'lon'>;
 
 export type HailMap = Awaited<ReturnType<typeof openMap>>;
 

@@ -7,7 +7,7 @@ import { categoryInWords, inchesOfStep } from './words.ts';
 export function Legend() {
   return (
     <Card id="legend" label="Colours of estimated hail size">
-      <p>Estimated hail size, this much or more{state.layers.includes('smooth') && '; outlines are smoothed'}</p>
+      <p>Estimated hail size, this much or more</p>
       <ol id="legend-steps" class="row">
         {SIZES.map((step) => (
           <li key={step.mm_min} class={step.category === null ? 'step small' : 'step'}>
@@ -19,6 +19,7 @@ export function Legend() {
           </li>
         ))}
       </ol>
+      {state.layers.includes('smooth') && <p class="always">Outlines are smoothed</p>}
       <p class="hatched">No radar coverage: not known</p>
       <Fold card="legend" label="Legend of hail sizes" />
     </Card>
