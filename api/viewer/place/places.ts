@@ -1,3 +1,4 @@
+import { geohashBox } from '../../../schemas/geo/geohash.ts';
 import { readCoordinates } from '../map/coordinates.ts';
 import { placeInWords } from '../page/words.ts';
 
@@ -38,6 +39,8 @@ const FOUND_MAX = 8;
 /** Places of this many counties are kept free for them: a town of the name is mostly meant. */
 const COUNTIES_MIN = 2;
 const ZIP = /^(\d{3,5})(?:-\d{4})?$/;
+/** A geohash of the contiguous states with a digit and a letter: not a ZIP code, and no name. */
+const GEOHASH = /^(?=.*\d)(?=.*[a-z])[9cdf][0-9b-hjkmnp-z]{3,8}$/;
 const COUNTY_WORD = / (?:county|co|parish)$/;
 
 interface Named {
@@ -92,6 +95,12 @@ export function openFinder({ states, towns, counties }: Places, zips: Zips): Fin
     find(text) {
       const at = readCoordinates(text);
       if (at) return [{ kind: 'coordinates', label: placeInWords(at), ...at }];
+      const hash = text.trim().toLowerCase();
+      if (GEOHASH.test(hash)) {
+        const [west, south, east, north] = geohashBox(hash);
+        const middle = { lat: (south + north) / 2, lng: (west + east) / 2 };
+        return [{ kind: 'coordinates', label: `${hash} · ${placeInWords(middle)}`, ...middle }];
+      }
       const digits = ZIP.exec(text.trim())?.[1];
       if (digits) return findZips(zips, digits);
       return plainOf(text) === '' ? [] : findNames(text);

@@ -65,6 +65,14 @@ test('any text gives a place on the earth or none', (t) => {
   fc.assert(property);
 });
 
+test('a geohash of the contiguous states is the middle of its box; a ZIP code and a name are none', (t) => {
+  const [found] = finder.find(' 9Y68Q ');
+  t.true(found?.kind === 'coordinates' && found.label.startsWith('9y68q · '));
+  // A box of five characters is 0.044 degrees high and wide.
+  t.true(Math.abs((found?.lat ?? 0) - 35.22) < 0.022 && Math.abs((found?.lng ?? 0) + 97.44) < 0.022);
+  for (const text of ['94105', 'dede', 'u33d8', 'hwy 9', '9y6']) t.not(finder.find(text)[0]?.kind, 'coordinates', text);
+});
+
 test('coordinates as the page writes them are read again', (t) => {
   t.like(finder.find('35.2 -97.4')[0], { kind: 'coordinates', label: '35.200° N, 97.400° W', lat: 35.2, lng: -97.4 });
   t.deepEqual(readCoordinates('35.200° N, 97.400° W'), { lat: 35.2, lng: -97.4 });
