@@ -57,12 +57,6 @@ export function velocityOf(heading: Heading): Vector {
   return { east: km_min * Math.sin(radians), north: km_min * Math.cos(radians) };
 }
 
-/** Componentwise median of velocities; null without any. */
-export function medianVelocity(velocities: readonly Vector[]): Vector | null {
-  if (velocities.length === 0) return null;
-  return { east: median(velocities.map((v) => v.east)), north: median(velocities.map((v) => v.north)) };
-}
-
 /** Position and velocity of a mature track. */
 export interface Mover extends Position {
   readonly velocity: Vector;
@@ -75,9 +69,11 @@ export function inRegion(a: Position, b: Position): boolean {
   return Math.hypot(off.east, off.north) <= REGION_KM;
 }
 
-/** Median velocity of the movers within 100 km of a place, km/min; null without any. */
+/** Componentwise median velocity of the movers within 100 km of a place, km/min; null without any. */
 export function regionalVelocity(at: Position, movers: readonly Mover[]): Vector | null {
-  return medianVelocity(movers.filter((mover) => inRegion(at, mover)).map((mover) => mover.velocity));
+  const velocities = movers.filter((mover) => inRegion(at, mover)).map((mover) => mover.velocity);
+  if (velocities.length === 0) return null;
+  return { east: median(velocities.map((v) => v.east)), north: median(velocities.map((v) => v.north)) };
 }
 
 /** Median of a non-empty list; of an even number the mean of the two middle values. */
