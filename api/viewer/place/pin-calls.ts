@@ -68,10 +68,10 @@ export function openPinCalls({ call }: Pick<Service, 'call'>) {
   return {
     /** From far to near: where the largest within 10 miles lies within 1 mile, one call answers for all distances. */
     async fell(at: LngLat, date: string, now_ms: number): Promise<Fell> {
-      const days = fellDays(date, now_ms);
-      if (days === null) throw new Error(`${date} is not within the last ${FELL_DAYS_MAX} days`);
+      const band = fellBand(date, now_ms);
+      if (!band) throw new Error(`${date} is not within the last ${FELL_DAYS_MAX} days`);
       const ask = async (radius_mi: number) => {
-        const { events, gaps } = await history(at, radius_mi, days);
+        const { events, gaps } = await history(at, radius_mi, band.days);
         return { largest: events.find(({ storm_date }) => storm_date === date) ?? null, gaps };
       };
       const farthest = await ask(RADII_MI[RADII_MI.length - 1]);
@@ -97,25 +97,17 @@ function verification({ lat, lng }: LngLat, date: string) {
   return { lat, lon: lng, date_start: date, date_end: addDays(date, 1) };
 }
 
-function pointQuery({ lat, lng }: LngLat): string {
-  return `lat=${lat.toFixed(5)}&lon=${lng.toFixed(5)}`;
-}
+const pointQuery = ({ lat, lng }: LngLat) => `lat=${lat.toFixed(5)}&lon=${lng.toFixed(5)}`;
 
-/** Least price of the history that reaches back so many days. */
-export function historyBand(days: number) {
-  return CREDITS.history.find((band) => days <= band.days) ?? null;
-}
-
-/** Days that `fell` looks back for a date; null where it is too long ago. The last day of a band costs no more than its first. */
-function fellDays(date: string, now_ms: number): number | null {
+/** The history that `fell` asks for on a date; undefined where it is too long ago. The last day of a band costs no more than its first. */
+function fellBand(date: string, now_ms: number) {
   const days = Math.floor((now_ms - Date.parse(`${date}T00:00:00Z`)) / DAY_MS) + 1;
-  return days > FELL_DAYS_MAX ? null : (historyBand(days)?.days ?? null);
+  return days > FELL_DAYS_MAX ? undefined : CREDITS.history.find((band) => days <= band.days);
 }
 
 /** What `fell` costs at least and at most; null for a date for which it is not asked. */
 export function fellPrice(date: string, now_ms: number): { least: number; most: number } | null {
-  const days = fellDays(date, now_ms);
-  const credits = days === null ? undefined : historyBand(days)?.credits;
-  if (credits === undefined) return null;
-  return { least: credits + CREDITS.coverage, most: RADII_MI.length * credits + CREDITS.coverage };
+  const band = fellBand(date, now_ms);
+  if (!band) return null;
+  return { least: band.credits + CREDITS.coverage, most: RADII_MI.length * band.credits + CREDITS.coverage };
 }

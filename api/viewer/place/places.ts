@@ -30,11 +30,6 @@ export interface Found {
   readonly source?: string | null;
 }
 
-export interface Finder {
-  /** What a text may mean, likeliest first. */
-  find(text: string): Found[];
-}
-
 const FOUND_MAX = 8;
 /** Places of this many counties are kept free for them: a town of the name is mostly meant. */
 const COUNTIES_MIN = 2;
@@ -43,56 +38,45 @@ const ZIP = /^(\d{3,5})(?:-\d{4})?$/;
 const GEOHASH = /^(?=.*\d)(?=.*[a-z])[9cdf][0-9b-hjkmnp-z]{3,8}$/;
 const COUNTY_WORD = / (?:county|co|parish)$/;
 
-interface Named {
-  /** As it is compared. */
-  readonly plain: string;
-  readonly found: Found;
-  readonly state: string;
-}
-
 /** Texts of up to five digits are looked up among the ZIP codes, which are a file of their own. */
 export function isZip(text: string): boolean {
   return ZIP.test(text.trim());
 }
 
 /** Finds towns, counties, ZIP codes and coordinates. Names that begin with the text come first, of these the largest town. */
-export function openFinder({ states, towns, counties }: Places, zips: Zips): Finder {
-  const named =
-    (kind: 'town' | 'county') =>
-    ([name, state, lat, lng]: PlaceRow): Named => ({
-      plain: plainOf(name),
-      state,
-      found: { kind, label: `${name}, ${state}`, lat, lng },
+export function openFinder({ states, towns, counties }: Places, zips: Zips) {
+  const named = (kind: Found['kind'], rows: readonly PlaceRow[]) =>
+    rows.map(([name, state, lat, lng]) => {
+      const found: Found = { kind, label: `${name}, ${state}`, lat, lng };
+      return { plain: plainOf(name), state, found };
     });
-  const known = { town: towns.map(named('town')), county: counties.map(named('county')) };
+  const known = [named('town', towns), named('county', counties)];
   const codes = new Map(
-    Object.entries(states).flatMap(([name, code]) => [
-      [plainOf(name), code],
-      [code.toLowerCase(), code],
-    ]),
+    Object.entries(states).flatMap(([name, code]) => [plainOf(name), code.toLowerCase()].map((text) => [text, code])),
   );
 
   const findNames = (text: string): Found[] => {
     const readings = readingsOf(plainOf(text), codes);
-    const matching = (all: readonly Named[]) => {
-      const fits = (begins: boolean) =>
+    const matching = (all: (typeof known)[number]) => {
+      const fits = (isMatch: (plain: string, name: string) => boolean) =>
         all.filter(({ plain, state }) =>
-          readings.some(
-            (reading) =>
-              (reading.state === null || reading.state === state) &&
-              (begins ? plain.startsWith(reading.name) : plain.includes(` ${reading.name}`)),
-          ),
+          readings.some((reading) => (reading.state ?? state) === state && isMatch(plain, reading.name)),
         );
-      return [...new Set([...fits(true), ...fits(false)])].map(({ found }) => found);
+      const [first, later] = [
+        fits((plain, name) => plain.startsWith(name)),
+        fits((plain, name) => plain.includes(` ${name}`)),
+      ];
+      return [...new Set([...first, ...later])].map(({ found }) => found);
     };
-    const [inTowns, inCounties] = [matching(known.town), matching(known.county)];
+    const [inTowns, inCounties] = known.map(matching);
     if (readings.some(({ name }) => COUNTY_WORD.test(name))) return [...inCounties, ...inTowns].slice(0, FOUND_MAX);
     const room = FOUND_MAX - Math.min(COUNTIES_MIN, inCounties.length);
     return [...inTowns.slice(0, room), ...inCounties].slice(0, FOUND_MAX);
   };
 
   return {
-    find(text) {
+    /** What a text may mean, likeliest first. */
+    find(text: string): Found[] {
       const at = readCoordinates(text);
       if (at) return [{ kind: 'coordinates', label: placeInWords(at), ...at }];
       const hash = text.trim().toLowerCase();
