@@ -79,7 +79,7 @@ export function rebuildCommand(config: () => Config): Command {
 }
 
 /** Makes every scan of a storm date again from the archive and finishes the date; NotFound when it has no published scan. */
-export function rebuildDate(
+function rebuildDate(
   config: Config,
   { storm_date, threads, log }: { readonly storm_date: string; readonly threads: number; readonly log: Log },
 ): Promise<RunSummary> {
@@ -111,7 +111,7 @@ function compactText(report: Awaited<ReturnType<typeof compactRoot>>): string {
 }
 
 /** Finishes the dates of a data root, joins closed dates into months and sweeps files that no manifest names. */
-export function compactRoot(config: Config, log: Log) {
+function compactRoot(config: Config, log: Log) {
   return withSession(config, { command: 'compact', threads: 1, move_raw: false, log }, async (root, session) => {
     await session.finishDates();
     const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => head.partition);

@@ -2,8 +2,6 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { NOTHING_PUBLISHED, openCatalog } from '../../api/published/catalog.ts';
-import { compactRoot, rebuildDate } from '../../pipeline/commands/maintain.ts';
-import { readConfig } from '../../pipeline/config.ts';
 import { openEngine } from '../../pipeline/duckdb.ts';
 import { ingestFeedFiles } from '../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
@@ -16,7 +14,7 @@ import { COLLECTION_TABLES } from '../../schemas/tables/index.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { alertsFile, layerFile, ringOf, watchFile } from '../support/data/feeds.ts';
 import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, scratch } from '../support/data/world.ts';
-import { faultsOf } from '../support/kill/killed.ts';
+import { command, faultsOf } from '../support/kill/killed.ts';
 
 const HEADER = 'Time,Size,Location,County,State,Lat,Lon,Comments';
 const EARLY = '1105,100,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL. (OUN)';
@@ -84,10 +82,6 @@ async function isWhole(t: ExecutionContext, path: string, before: Awaited<Return
   t.deepEqual(await faultsOf(path), []);
 }
 
-function configOf(path: string, now_ms: number) {
-  return readConfig({ HAIL_DATA: path, HAIL_NOW: timestamp(now_ms) });
-}
-
 /** Makes everything on the disk look as if it had been written a day ago: nobody may still be reading it. */
 async function age(path: string): Promise<void> {
   const old_s = Date.now() / 1000 - 86_400;
@@ -106,7 +100,7 @@ test('collections are readable and complete after their root was compacted and s
   const before = await found(path);
   t.is(before.rows.reports?.length, 2);
   await age(path);
-  const report = await compactRoot(configOf(path, MONTH_LATER_MS), silent);
+  const report = JSON.parse((await command(path, ['compact', '--json'], { now_ms: MONTH_LATER_MS })).stdout);
   t.is(report.closed_dates, 2);
   t.true(report.swept_files > 0);
   await isWhole(t, path, before);
@@ -117,7 +111,7 @@ test('collections are readable and complete after a date beside them was made ag
   await ingest(path, await midnight());
   await fill(path);
   const before = await found(path);
-  const run = await rebuildDate(configOf(path, NOW_MS), { storm_date: '2026-05-01', threads: 1, log: silent });
+  const run = JSON.parse((await command(path, ['rebuild', '--date', '2026-05-01', '--json'])).stdout);
   t.true(run.redone > 0);
   await isWhole(t, path, before);
 });
