@@ -176,8 +176,8 @@ export const Settings = z.object({
       'origins of pages that may show the map in a frame, from `/embed`, comma-separated; it asks for no key, so it needs `HAIL_VIEWER=public`; none when left out',
   }),
   HAIL_GEOCODER_URL: z
-    .url({ protocol: /^https?$/ })
-    .refine((text) => /\/(api|search)$/.test(new URL(text).pathname), {
+    .string()
+    .refine((text) => /^https?:.*\/(api|search)$/.test(URL.parse(text)?.href.replace(/[?#].*$/, '') ?? ''), {
       error: 'expected the search address of Photon (…/api), Nominatim (…/search) or Pelias (…/v1/search)',
     })
     .optional()

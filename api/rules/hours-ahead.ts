@@ -8,7 +8,7 @@ const MOST = 0.99999;
  * What remains of a day whose first hours are over, and its hours, percent; null for those that are over. What remains is the
  * usual rest of the day, or what the forecast (`hours`, 0 to 1, null elsewhere) says of the hours ahead where that is more, and
  * never more than the day. The hours ahead share it as if they were independent, in proportion to their rates in the forecast,
- * none above its own; those that the forecast lacks share the rest by the usual course of a day.
+ * none above its own; those that the forecast lacks share the rest by the usual course of a day, none above its usual part.
  */
 export function hoursAhead(day_pct: number, lon: number, hours: DayHours, over: number) {
   const day = day_pct / 100;
@@ -21,7 +21,7 @@ export function hoursAhead(day_pct: number, lon: number, hours: DayHours, over: 
   // What the hours ahead would have if those that the forecast lacks were like the others.
   const expected = other_share === 0 ? forecast : (forecast * sum(shares)) / (sum(shares) - other_share);
   const scale = expected > 0 ? Math.min(1, rest / expected) : 0;
-  const other = other_share === 0 ? 0 : (rest - scale * forecast) / other_share;
+  const other = other_share === 0 ? 0 : Math.min(rest / sum(shares), (rest - scale * forecast) / other_share);
   const rates = ahead.map((p, k) => (p === null ? other * shares[k] : scale * rate(p)));
   return {
     remaining_probability: percent(sum(rates)),

@@ -132,10 +132,27 @@ export const faultWords: z.core.$ZodErrorMap = (issue) => {
     }
     case 'invalid_format':
       return issue.format in FORMATS ? `must be ${FORMATS[issue.format]}` : undefined;
+    case 'invalid_union':
+      return unionWords(issue);
     default:
       return undefined;
   }
 };
+
+/** A member that says which kind of object it is, or a value of one of several types. */
+function unionWords({
+  discriminator,
+  options,
+  input,
+  errors,
+}: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
+  if (typeof discriminator === 'string') {
+    const found = Object(input)[discriminator];
+    return `expected one of ${String(options).replaceAll(',', ', ')}, received ${typeof found === 'string' ? `'${shown(found)}'` : typeof found}`;
+  }
+  const types = errors.flat().map((error) => ('expected' in error ? error.expected : error.message));
+  return `expected ${types.join(' or ')}, received ${typeof input}`;
+}
 
 function boundWords({ origin, input }: z.core.$ZodRawIssue, side: string, bound: number | bigint): string {
   if (origin === 'string')

@@ -74,7 +74,7 @@ export const OutlookDay = z
       }),
     remaining_probability: wire
       .percent(
-        'What remains of day 1 at the time of the answer: its usual rest by the course of hail over a day, or what the forecast says of the hours ahead where that is more, never more than the day. Null on later days.',
+        'What remains of day 1 at the time of the answer: its usual rest by the course of hail over a day, or what the forecast says of the hours ahead where that is more; never more than the day, nor than the hours ahead together, an hour without a forecast with its usual part. Null on later days.',
       )
       .nullable(),
     hourly: z.array(wire.percent('Share of one hour in what remains.').nullable()).length(24).nullable().meta({

@@ -116,7 +116,7 @@ const SWAPPED = around(SQUARE.map(([lon, lat]) => [lat, lon]));
 const TOO_MANY = around(starRing([-97, 37], Array(20_000).fill(1)));
 
 for (const [what, body, pointer, message] of [
-  ['without a kind', { ...pointBody(), kind: undefined }, '/kind', ''],
+  ['without a kind', { ...pointBody(), kind: undefined }, '/kind', 'is missing, expected one of polygon, point'],
   ['of another kind', pointBody({ kind: 'circle' }), '/kind', ''],
   ['without a name', pointBody({ name: undefined }), '/name', 'is missing, expected string'],
   ['with an empty name', pointBody({ name: '' }), '/name', 'expected 1 to 100 characters'],
@@ -663,8 +663,8 @@ for (const [what, data] of [
 
 test('refuses a body of another form and a bad CSV header with 400 bad_request, and charges nothing', async (t) => {
   for (const [body, message] of [
-    [{ data: [] }, /^\/format/],
-    [{ format: 'xml', data: '' }, /^\/format/],
+    [{ data: [] }, /^\/format: is missing, expected one of json, csv$/],
+    [{ format: 'xml', data: '' }, /^\/format: expected one of json, csv, received 'xml'$/],
     [{ format: 'csv' }, /^\/data/],
     [{ format: 'json', data: 'name' }, /^\/data/],
     [{ format: 'csv', data: [] }, /^\/data/],

@@ -172,6 +172,12 @@ test('without a forecast the hours peak in the late afternoon, with one where it
   t.is(peak(Array.from({ length: 24 }, (_, k) => (k === 18 ? 0.09 : 0.001))), 6);
 });
 
+test('the one hour that the forecast lacks has at most its usual part of what remains', (t) => {
+  const hours = Array.from({ length: 24 }, (_, k) => (k === 23 ? null : 0.002));
+  // Of 20 % at 97.5 W there usually remain 0.2 % at 11 UTC, an hour before the day ends.
+  t.true((hoursAhead(20, -97.5, hours, 6).hourly[23] ?? 100) < 0.25);
+});
+
 test('GET /v1/hail/outlook passes on a component that is not known as null', async (t) => {
   const words = { primary_source: 'climatology', confidence_state: 'low' } as const;
   const alone = { ...words, spc_pct: null, hrrr_pct: null, confidence_score: 0.2 };

@@ -328,7 +328,7 @@ for (const [what, body, begin] of [
     { locations: at({ radius_km: 151 }) },
     '/locations/0/radius_km: must be at most 150, received 151',
   ],
-  ['with true as id', { locations: at({ id: true }) }, '/locations/0/id'],
+  ['with true as id', { locations: at({ id: true }) }, '/locations/0/id: expected string or number, received boolean'],
 ] as const)
   for (const query of ['', '?estimate=true'])
     test(`POST /v1/hail/current/batch${query} ${what} is 400 bad_request at ${begin}, and free`, async (t) => {

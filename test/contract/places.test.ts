@@ -135,7 +135,10 @@ test('the address of a geocoder says its kind, and is not repeated in a refusal'
   const settingsOf = (HAIL_GEOCODER_URL: string) => parseSettings({ HAIL_GEOCODER_URL }, (faults) => new Error(faults));
   for (const path of ['/api', '/search', '/search?key=1', '/v1/search'])
     t.notThrows(() => settingsOf(`https://geocoder.example${path}`), path);
-  t.throws(() => settingsOf('https://geocoder.example/?key=secret'), {
-    message: /^HAIL_GEOCODER_URL is set: expected the search address of Photon/,
-  });
+  for (const wrong of ['https://geocoder.example/?key=secret', 'ftp://geocoder.example/api', 'geocoder'])
+    t.throws(
+      () => settingsOf(wrong),
+      { message: /^HAIL_GEOCODER_URL is set: expected the search address of Photon/ },
+      wrong,
+    );
 });
