@@ -48,13 +48,16 @@ export function hailPicture({ view, url, before }: Hail, look: Look, archives: A
     ...(view === 'day' || look.is_smooth ? { [smooth(name)]: vector(archives.smoothAddress(url)) } : {}),
   });
   const layers = (all: readonly Layer[]) => (look.is_seen ? all : all.map(unseen));
-  const fills = before
-    ? SIZES.flatMap(({ mm_min }) => [BEFORE, view].map((source) => sizeFill(source, 'swaths', look, mm_min)))
-    : [sizeFill(view, view === 'day' ? 'swaths' : 'hail', look)];
+  const fillsOf = (is_smooth: boolean) =>
+    before
+      ? SIZES.flatMap(({ mm_min }) => [BEFORE, view].map((source) => sizeFill(source, 'swaths', is_smooth, mm_min)))
+      : [sizeFill(view, view === 'day' ? 'swaths' : 'hail', is_smooth)];
+  // A click is answered from the pixels, however they are drawn.
+  const exact = look.is_smooth ? fillsOf(false).map(unseen) : [];
   const marks = view === 'scan' ? scanMarks : [...(before ? dayMarks(BEFORE, before.from) : []), ...dayMarks(view)];
   return {
     sources: { ...sourcesOf(view, url), ...(before && sourcesOf(BEFORE, before.daily_url)) },
-    layers: { hail: layers(fills), marks: layers(marks) },
+    layers: { hail: [...exact, ...layers(fillsOf(look.is_smooth))], marks: layers(marks) },
   };
 }
 
@@ -69,17 +72,21 @@ export function reflectivityPicture(url: string): Picture {
   };
 }
 
-const smooth = (source: string) => `${source}-smooth`;
+const SMOOTH = '-smooth';
+const smooth = (source: string) => `${source}${SMOOTH}`;
+
+/** True for a layer whose outlines are not those of the pixels. */
+export const isSmooth = ({ source }: { readonly source?: string }): boolean => source?.endsWith(SMOOTH) === true;
 
 /**
  * Each step covers everything at or above its size. The tile has the smallest step first, so that the largest paints last.
  * Opaque, so that a colour on the map is the colour of the legend. With `mm_min` one step alone: of two dates together, each size
  * of the date before and of the date is painted before the next size.
  */
-function sizeFill(source: string, of: string, { is_smooth }: Look, mm_min?: number): Layer {
+function sizeFill(source: string, of: string, is_smooth: boolean, mm_min?: number): Layer {
   const part = fill(stepColor('mm_min'), 1, { layout: { 'fill-sort-key': ['get', 'mm_min'] } });
-  const id = `${source}-${of}`;
   const drawn = is_smooth ? smooth(source) : source;
+  const id = `${drawn}-${of}`;
   if (mm_min === undefined) return layer(id, drawn, part, of);
   return layer(`${id}-${mm_min}`, drawn, { ...part, filter: ['==', ['get', 'mm_min'], mm_min] }, of);
 }

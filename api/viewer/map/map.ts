@@ -14,7 +14,7 @@ import { BASEMAP } from '../page/palette.ts';
 import { state } from '../state.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import type { Ground } from './ground.ts';
-import { ARROW, type Hail, hailPicture, reflectivityPicture } from './hail.ts';
+import { ARROW, type Hail, hailPicture, isSmooth, reflectivityPicture } from './hail.ts';
 import { type Finding, pickAmong } from './pick.ts';
 import { emptyStyle, openPictures, type Picture } from './pictures.ts';
 import { dot, layer } from './style.ts';
@@ -60,7 +60,9 @@ export async function openMap(
     const near = new Point(x, y);
     const box: [Point, Point] = [near.sub(TOUCH), near.add(TOUCH)];
     const points = map.queryRenderedFeatures(box, { layers }).filter(({ layer }) => layer.type === 'circle');
-    const areas = map.queryRenderedFeatures(near, { layers }).filter(({ layer }) => layer.type === 'fill');
+    const areas = map
+      .queryRenderedFeatures(near, { layers })
+      .filter(({ layer }) => layer.type === 'fill' && !isSmooth(layer));
     return { points, areas };
   };
 
