@@ -20,7 +20,7 @@ export type OpenedServices = Awaited<ReturnType<typeof openServices>>;
 export type Services = OpenedServices['services'];
 
 /** What the services are opened with. */
-export interface ServicesConfig
+interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
     Partial<Pick<Config, 'tiles_url' | 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>> {
   /** Public address, ending in `/v1`. */

@@ -2,7 +2,7 @@ import { createHash, randomFillSync } from 'node:crypto';
 import { encodeTime, monotonicFactory, TIME_LEN } from 'ulid';
 
 /** Prefix of the ids of each kind of record. */
-export const ID_PREFIXES = {
+const ID_PREFIXES = {
   business: 'biz',
   key: 'key',
   location: 'loc',
@@ -17,7 +17,7 @@ export const ID_PREFIXES = {
   request: 'req',
   root: 'root',
 } as const;
-export type IdKind = keyof typeof ID_PREFIXES;
+type IdKind = keyof typeof ID_PREFIXES;
 
 /** Random bytes are drawn in bulk: one call for each of the 16 random characters of an id costs more than the rest of a request id. */
 const pool = new Uint8Array(4096);

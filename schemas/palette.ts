@@ -38,7 +38,7 @@ export function sizeColor(size_mm: number): SizeColor {
 }
 
 /** Colour of composite reflectivity of a band: at or above `dbz_min` and below the next. */
-export interface ReflectivityColor {
+interface ReflectivityColor {
   readonly dbz_min: number;
   readonly color: string;
 }
@@ -85,7 +85,7 @@ export const BASEMAP = {
   warning: '#b3261e',
 } as const;
 
-export type Basemap = Readonly<Record<keyof typeof BASEMAP, string>>;
+type Basemap = Readonly<Record<keyof typeof BASEMAP, string>>;
 
 /** The same for screens in the dark. Land is no darker than the darkest hail, which is always inside lighter hail. */
 const BASEMAP_DARK: Basemap = {

@@ -1,5 +1,5 @@
 /** Words for the climatological risk of a place by its score, 0 to 100: inclusive lower bounds, lowest first. */
-export const RISK_TIERS = [
+const RISK_TIERS = [
   { tier: 'very_low', from: 0 },
   { tier: 'low', from: 10 },
   { tier: 'moderate', from: 30 },
@@ -7,7 +7,7 @@ export const RISK_TIERS = [
   { tier: 'very_high', from: 80 },
 ] as const;
 
-export type RiskTier = (typeof RISK_TIERS)[number]['tier'];
+type RiskTier = (typeof RISK_TIERS)[number]['tier'];
 
 export const RISK_TIER_WORDS = RISK_TIERS.map(({ tier }) => tier) as [RiskTier, ...RiskTier[]];
 

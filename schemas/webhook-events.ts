@@ -12,7 +12,7 @@ const THREAT_BANDS = [
 
 /** `CLEAR`: the alert is over. */
 export const THREAT_LEVELS = ['CLEAR', 'LOW', 'MODERATE', 'HIGH', 'EXTREME'] as const;
-export type ThreatLevel = (typeof THREAT_LEVELS)[number];
+type ThreatLevel = (typeof THREAT_LEVELS)[number];
 
 /** Level of hail of a size; thresholds of subscriptions may lie below the 19 mm at which the interface begins `LOW`. */
 export function threatLevel(size_mm: number): Exclude<ThreatLevel, 'CLEAR'> {
@@ -57,7 +57,7 @@ export const AlertCreatedData = z.object({
 });
 export type AlertCreatedData = z.infer<typeof AlertCreatedData>;
 
-export const AlertUpdatedData = AlertCreatedData.extend({
+const AlertUpdatedData = AlertCreatedData.extend({
   previous_size_mm: number('Size that was told before.', 'mm'),
 });
 
@@ -73,7 +73,7 @@ export const AlertResolvedData = z.object({
 });
 export type AlertResolvedData = z.infer<typeof AlertResolvedData>;
 
-export const ImpactSummaryData = z.object({
+const ImpactSummaryData = z.object({
   date: z.string().meta({ description: 'Storm date.', format: 'date' }),
   radius_mi: number('How near counts as hit.', 'mi'),
   assets_checked: z.int(),

@@ -128,7 +128,7 @@ export function withoutSecrets(text: string): string {
   return text.replace(KEYS_WITHIN, '$1…').replace(SIGNATURES_WITHIN, '$1…');
 }
 
-export function keyDigest(text: string): Buffer {
+function keyDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 

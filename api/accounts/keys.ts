@@ -14,7 +14,7 @@ type KeyRow = Selectable<Database['keys']>;
 type Hidden = 'digest' | 'scopes' | 'rate_bucket' | 'revoked_at' | 'replaced_by' | 'monthly_cap';
 
 /** A key as operators and usage see it: nothing of its secret. */
-export interface KeyInfo extends Readonly<Omit<KeyRow, Hidden>> {
+interface KeyInfo extends Readonly<Omit<KeyRow, Hidden>> {
   readonly scopes: readonly string[];
   readonly status: 'active' | 'rotating' | 'expired' | 'revoked';
 }

@@ -46,7 +46,7 @@ function mailTask(mail: Mail, due_ms: number) {
   return { name: MAIL_TASK, group: mail.to, payload: mail, due_ms };
 }
 
-export type Mailer = ReturnType<typeof openMailer>;
+type Mailer = ReturnType<typeof openMailer>;
 
 /** Folder of mail that was not sent to a server. */
 export function spoolPath(records_root: string): string {

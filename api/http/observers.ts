@@ -4,7 +4,7 @@ import { yieldToEventLoop } from './event-loop.ts';
 const RETRY_MS = 2_000;
 
 /** Reacts to published items. */
-export interface Observer<Item> {
+interface Observer<Item> {
   /** Items published while it is busy are skipped, but for the newest. `ending` aborts when no more work is to be begun. */
   readonly react: (item: Item, ending: AbortSignal) => Promise<void>;
   /** Called with the error when it could not react; the newest item is offered again. */

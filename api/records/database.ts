@@ -13,7 +13,7 @@ export type DatabaseLocation = { readonly path: string } | { readonly url: strin
 export type Transact = <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
 
 /** Runs a prepared statement within a transaction. */
-export type Execute = <Row>(rows: Transaction<Database>, query: CompiledQuery<Row>) => Promise<QueryResult<Row>>;
+type Execute = <Row>(rows: Transaction<Database>, query: CompiledQuery<Row>) => Promise<QueryResult<Row>>;
 
 /** The open database: everything that differs between SQLite and PostgreSQL is here. */
 export interface Store {

@@ -41,7 +41,7 @@ const WRITE = { ...READ, scope: 'alerts:write' } as const;
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
 
-export const listAlerts = readEndpoint({
+const listAlerts = readEndpoint({
   route: 'GET /v1/alerts',
   ...READ,
   summary: 'List alert subscriptions',
@@ -98,7 +98,7 @@ export const getAlert = readEndpoint({
   },
 });
 
-export const updateAlert = writeEndpoint({
+const updateAlert = writeEndpoint({
   route: 'PATCH /v1/alerts/{id}',
   ...WRITE,
   summary: 'Change an alert subscription',

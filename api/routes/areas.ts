@@ -37,7 +37,7 @@ const WRITE = { ...READ, scope: 'areas:write' } as const;
 const AREA_ID = z.object({ id: z.string().meta({ description: 'Identifier of the area.' }) });
 const sqMi = (area: number) => rounded(area, 1);
 
-export const createArea = writeEndpoint({
+const createArea = writeEndpoint({
   route: 'POST /v1/areas',
   ...WRITE,
   summary: 'Create an area',
@@ -84,7 +84,7 @@ export const listAreas = readEndpoint({
   },
 });
 
-export const getArea = readEndpoint({
+const getArea = readEndpoint({
   route: 'GET /v1/areas/{id}',
   ...READ,
   summary: 'An area',
@@ -98,7 +98,7 @@ export const getArea = readEndpoint({
   }),
 });
 
-export const getAreaGeometry = readEndpoint({
+const getAreaGeometry = readEndpoint({
   route: 'GET /v1/areas/{id}/geometry',
   ...READ,
   summary: 'The geometry of an area',
@@ -114,7 +114,7 @@ export const getAreaGeometry = readEndpoint({
   },
 });
 
-export const updateArea = writeEndpoint({
+const updateArea = writeEndpoint({
   route: 'PATCH /v1/areas/{id}',
   ...WRITE,
   summary: 'Change an area',
@@ -138,7 +138,7 @@ export const updateArea = writeEndpoint({
   }),
 });
 
-export const deleteArea = writeEndpoint({
+const deleteArea = writeEndpoint({
   route: 'DELETE /v1/areas/{id}',
   ...WRITE,
   summary: 'Delete an area',

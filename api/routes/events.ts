@@ -87,7 +87,7 @@ function swathUrl(date: string, { bbox, state }: z.infer<typeof EventsQuery>): s
 }
 
 /** Tables that events read: figures come from detections, like those of swaths, so that both are equal. */
-export const EVENT_TABLES = ['day-max', 'detections'] as const;
+const EVENT_TABLES = ['day-max', 'detections'] as const;
 
 const MONTHS_AT_A_TIME = 4;
 /** Hulls made before other requests get a turn: one of the whole country takes 2 ms. */

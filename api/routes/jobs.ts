@@ -42,7 +42,7 @@ const CREATE = {
 const pollDescription = (what: string) =>
   `Free. While it is pending, everything that is not known yet is null. Of ${what} that is done, every call gives a new address of the file, which needs no key and is good for ${SIGNED_URL_SECONDS} seconds. ${what[0]?.toUpperCase()}${what.slice(1)} that failed says so in \`status\`, \`error\` and \`message\`; what it cost was refunded. So does one whose file was lost or damaged after it was made: \`message\` tells them apart.`;
 
-export const createReport = writeEndpoint({
+const createReport = writeEndpoint({
   route: 'POST /v1/verify/report',
   group: 'Verification',
   summary: 'Have a report of a verification made',
@@ -61,7 +61,7 @@ export const createReport = writeEndpoint({
   },
 });
 
-export const getReport = readEndpoint({
+const getReport = readEndpoint({
   route: 'GET /v1/verify/report/{reportId}',
   group: 'Verification',
   summary: 'How a report is, and where',
@@ -91,7 +91,7 @@ export const getReport = readEndpoint({
   },
 });
 
-export const createExport = writeEndpoint({
+const createExport = writeEndpoint({
   route: 'POST /v1/exports',
   group: 'Bulk export',
   summary: 'Have a file of many rows made',
@@ -114,7 +114,7 @@ export const createExport = writeEndpoint({
   },
 });
 
-export const getExport = readEndpoint({
+const getExport = readEndpoint({
   route: 'GET /v1/exports/{jobId}',
   group: 'Bulk export',
   summary: 'How an export is, and where',

@@ -108,7 +108,7 @@ function timeOf(
 }
 
 /** Days of the outlook with one combined probability and no category. */
-export const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;
+const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;
 const NO_AREA = 'No thunderstorm area';
 
 /**
@@ -139,7 +139,7 @@ export function outlookAt(product: readonly SpcOutlook[], point: Position): Conv
 }
 
 /** Whether any of the products of days 4 to 8 has an area at a point; null where none has and one of them is not known. */
-export function hasExtendedRisk(products: readonly (readonly SpcOutlook[])[], point: Position): boolean | null {
+function hasExtendedRisk(products: readonly (readonly SpcOutlook[])[], point: Position): boolean | null {
   const layers = products.map((product) => layerOf(product, 'any_severe'));
   if (layers.some((layer) => areasAt(layer, point).length > 0)) return true;
   return layers.every(isWhole) ? false : null;
@@ -160,7 +160,7 @@ function areasAt(layer: readonly SpcOutlook[], point: Position): SpcOutlook[] {
 }
 
 /** Areas of a product with a shape, layer by layer, the lowest category or probability first: drawn in this order none is hidden. */
-export function outlookShapes(product: readonly SpcOutlook[]): (SpcOutlook & HasGeometry)[] {
+function outlookShapes(product: readonly SpcOutlook[]): (SpcOutlook & HasGeometry)[] {
   const rank = ({ label, probability_pct }: SpcOutlook) => categoryRank(label ?? '') ?? probability_pct ?? 0;
   return product
     .filter(hasGeometry)

@@ -246,7 +246,7 @@ export function sentFields(body: { readonly url?: unknown; readonly events?: unk
 }
 
 /** Throws `bad_request` for event types that the format of a webhook does not have. */
-export function checkEventTypes({ format }: WebhookRecord, events: readonly AnyEventType[]): void {
+function checkEventTypes({ format }: WebhookRecord, events: readonly AnyEventType[]): void {
   const { types } = FORMATS[format];
   const foreign = events.filter((event) => !types.includes(event));
   if (foreign.length === 0) return;

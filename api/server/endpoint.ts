@@ -27,14 +27,14 @@ export type SimulatedInput<Params = unknown, Query = unknown, Body = unknown> = 
 >;
 
 /** The same for a handler that reads published data. */
-export interface ReadInput<Params, Query, Body, P extends ReadPlan> extends HandlerInput<Params, Query, Body> {
+interface ReadInput<Params, Query, Body, P extends ReadPlan> extends HandlerInput<Params, Query, Body> {
   /** Published data, pinned for the request; empty where the endpoint reads none. */
   readonly edition: Edition;
   readonly plan: P;
 }
 
 /** Input of a plan: without the caller, since the answer is the same for all. */
-export type PlanInput<Params = unknown, Query = unknown, Body = unknown> = Omit<
+type PlanInput<Params = unknown, Query = unknown, Body = unknown> = Omit<
   ReadInput<Params, Query, Body, ReadPlan>,
   'caller' | 'request_id' | 'plan'
 >;

@@ -12,7 +12,7 @@ import { addMessageTask, enqueued } from './messages.ts';
 export type Outbox = Readonly<{ queue: Pick<Queue, 'add'>; store: Pick<Store, 'forUpdate'> }>;
 
 /** An event and the receivers that it is sent to. */
-export interface NewEvent extends Omit<PlainEvent, 'id'> {
+interface NewEvent extends Omit<PlainEvent, 'id'> {
   readonly business_id: string;
   /** Ids of webhooks and subscriptions; each gets an event id of its own. */
   readonly receivers: readonly string[];

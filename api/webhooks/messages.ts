@@ -20,7 +20,7 @@ export const MESSAGE_TASK = 'push';
 export const MessageTask = z.object({ push_id: z.string(), attempt: z.int().positive() });
 
 /** The fields of a message that its task is made of. */
-export type DueMessage = Pick<Message, 'id' | 'business_id' | 'receiver_id' | 'attempts' | 'attempts_before'>;
+type DueMessage = Pick<Message, 'id' | 'business_id' | 'receiver_id' | 'attempts' | 'attempts_before'>;
 
 /**
  * Adds the task of the next attempt: those of one receiver are a group, and those of one business share the slots of a tenant.

@@ -124,7 +124,7 @@ export function modelProbability(model: HailModel, predictors: Predictors) {
 }
 
 /** Calibration curve: non-decreasing, piecewise linear between its knots, constant outside. */
-export interface Curve {
+interface Curve {
   readonly score: readonly number[];
   readonly probability: readonly number[];
 }

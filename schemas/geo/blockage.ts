@@ -9,7 +9,7 @@ export interface Blockage {
 }
 
 /** Columns of the table `blockage` in its order: by radar, tilt, azimuth and distance. */
-export interface BlockageColumns {
+interface BlockageColumns {
   readonly radar_id: ArrayLike<string>;
   readonly tilt_deg: ArrayLike<number>;
   readonly azimuth_deg: ArrayLike<number>;

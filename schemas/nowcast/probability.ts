@@ -28,7 +28,7 @@ export const REACH_KM = 150;
 const LONGEST_MIN = Math.max(...NOWCAST_LEADS.map(({ minutes }) => minutes));
 
 /** What a nowcast needs to know of a storm, or of hail that belongs to none, in the newest scan that saw it. */
-export type SeenHail = Pick<TrackPoint, 'scan_time' | 'lat' | 'lon' | 'speed_kmh' | 'direction_deg' | 'scan_count'>;
+type SeenHail = Pick<TrackPoint, 'scan_time' | 'lat' | 'lon' | 'speed_kmh' | 'direction_deg' | 'scan_count'>;
 
 /** Hail that moves together: of a live storm, or without a track. Its pixels are those >= 19 mm. */
 export interface HailSource {

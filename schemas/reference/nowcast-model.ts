@@ -4,7 +4,7 @@ import type { Provenance } from '../provenance.ts';
 type LeadKey = 't15' | 't30' | 't45';
 
 /** Logistic of a lead: its score is `base` + `raw` x logit of the raw probability. */
-export interface NowcastWeights {
+interface NowcastWeights {
   readonly base: number;
   readonly raw: number;
 }

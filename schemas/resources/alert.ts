@@ -3,7 +3,7 @@ import { ASSUMPTIONS } from '../assumptions.ts';
 import { THREAT_LEVELS } from '../webhook-events.ts';
 import * as wire from './fields.ts';
 
-export const ALERT_STATUSES = ['open', 'resolved', 'closed'] as const;
+const ALERT_STATUSES = ['open', 'resolved', 'closed'] as const;
 
 /** An episode of hail over a subscription. */
 export const Alert = wire.resource('Alert', {

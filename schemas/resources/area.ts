@@ -4,8 +4,8 @@ import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 
 export const AREA_KINDS = ['polygon', 'point'] as const;
-export const AREA_PURPOSES = ['monitoring', 'canvassing', 'both'] as const;
-export const AREA_PRIORITIES = ['low', 'normal', 'high', 'critical'] as const;
+const AREA_PURPOSES = ['monitoring', 'canvassing', 'both'] as const;
+const AREA_PRIORITIES = ['low', 'normal', 'high', 'critical'] as const;
 
 /** Limits of the texts of an area, in characters (code points), and of a group, in areas. */
 export const AREA_LIMITS = { name: 100, group_id: 64, description: 1000, tags: 20, tag: 64, group: 8 } as const;
@@ -155,7 +155,7 @@ export const AreaSummary = MonitoredArea.pick({
 }).meta({ id: 'AreaSummary' });
 
 /** Share of a business's quotas that its areas use. */
-export const AreaUsage = wire.resource('AreaUsage', {
+const AreaUsage = wire.resource('AreaUsage', {
   polygon_count: wire.count('Polygons of the business.'),
   point_count: wire.count('Point areas of the business.'),
   real_time_polygon_count: wire.count('Real-time polygons of the business.'),

@@ -14,7 +14,7 @@ export const EXPORT_FORMATS = ['csv', 'geojson', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** Most storm dates in one export, first and last included. */
-export const EXPORT_DAYS_MAX = 31;
+const EXPORT_DAYS_MAX = 31;
 
 /** Most rows of a file; the latest rows beyond are left out. Swaths need no cap: they have a row for each date and size tier. */
 export const EXPORT_ROW_CAPS = {

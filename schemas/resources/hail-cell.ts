@@ -122,7 +122,7 @@ export const HAIL_CURRENT_EXAMPLE: wire.Example<typeof HailCurrent> = {
 };
 
 /** Locations in one batch. */
-export const BATCH_MAX = 50;
+const BATCH_MAX = 50;
 
 export const BatchLocation = wire.resource('BatchLocation', {
   lat: wire.bodyLat('Latitude.'),

@@ -42,7 +42,7 @@ const Lead = z.object({
   note: z.string().nullable().meta({ description: 'Why it is experimental, and how it did on real evenings.' }),
 });
 
-export const NearestStorm = wire.resource('NearestStorm', {
+const NearestStorm = wire.resource('NearestStorm', {
   track_id: z.string().meta({ description: 'For GET /v1/storms/{track_id}.' }),
   distance_km: wire.km('Geodesic distance from the point to the storm where it was seen last.'),
   current_probability: wire.probability('ml_probability of the storm: hail >= 25.4 mm with it within 60 minutes.'),

@@ -10,7 +10,7 @@ const share = () => wire.probability('Share of the minutes of the storm date dur
 export const GAPS_LISTED_MAX = 24;
 
 /** A period without a scan that covers a place. */
-export const RadarGap = z.object({
+const RadarGap = z.object({
   from: wire.time(
     'Beginning: ten minutes after the last scan that saw the place, or the next scan where that did not.',
   ),

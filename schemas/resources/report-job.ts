@@ -6,10 +6,10 @@ import { VERDICTS, VerificationRequest } from './verification.ts';
 export const REPORT_KEPT_DAYS = 400;
 /** Lifetime of the address of a job's file, seconds. */
 export const SIGNED_URL_SECONDS = 900;
-export const JOB_STATUSES = ['pending', 'done', 'failed'] as const;
+const JOB_STATUSES = ['pending', 'done', 'failed'] as const;
 
 /** Most characters (code points) of a text to be printed on a report. */
-export const REPORT_LABEL_MAX = 200;
+const REPORT_LABEL_MAX = 200;
 
 /** A text to be printed: trimmed, in any script. Blank counts as absent. */
 const label = (description: string) =>

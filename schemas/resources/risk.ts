@@ -7,7 +7,7 @@ import * as wire from './fields.ts';
 const score = (what: string) => z.int().min(0).max(100).meta({ description: what });
 const month = (what: string) => z.int().min(1).max(12).meta({ description: what });
 
-export const AnnualRisk = wire.resource('AnnualRisk', {
+const AnnualRisk = wire.resource('AnnualRisk', {
   any: wire.probability('Hail >= 19 mm on at least one day of a year within 10 km of the centre of the cell.'),
   severe: wire.probability('The same for hail >= 25.4 mm; never above any.'),
   significant: wire.probability('The same for hail >= 50.8 mm; never above severe.'),
@@ -23,7 +23,7 @@ export const AnnualRisk = wire.resource('AnnualRisk', {
   years_of_data: wire.count('Years of which at least 90 % of the scans are there; 0 with less than one.'),
 });
 
-export const MonthlyRisk = wire.resource('MonthlyRisk', {
+const MonthlyRisk = wire.resource('MonthlyRisk', {
   month: month('1 to 12.'),
   probability: z.object({
     any: wire.probability('Hail >= 19 mm on at least one day of the month; the months together make the year.'),
@@ -32,7 +32,7 @@ export const MonthlyRisk = wire.resource('MonthlyRisk', {
   score: score('Ranks among all cells and all months, so that it shows the season.'),
 });
 
-export const RiskBasis = wire.resource('RiskBasis', {
+const RiskBasis = wire.resource('RiskBasis', {
   source: z.enum(PROVENANCES).meta({ description: 'Simulated dates count only where none was observed.' }),
   storm_dates: wire.count('Storm dates that were counted.'),
   first_date: z.string().meta({ description: 'First of them.', format: 'date' }),

@@ -67,7 +67,7 @@ export const Storms = wire.resource('Storms', {
 export type Storms = z.infer<typeof Storms>;
 
 /** One scan that saw the storm. */
-export const TrackHistoryPoint = wire.resource('TrackHistoryPoint', {
+const TrackHistoryPoint = wire.resource('TrackHistoryPoint', {
   scan_time: wire.time('Observation time of the scan.'),
   lat: wire.lat(),
   lon: wire.lon(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Alert } from './alert.ts';
 import * as wire from './fields.ts';
 
-export const SUBSCRIPTION_STATUSES = ['active', 'paused'] as const;
+const SUBSCRIPTION_STATUSES = ['active', 'paused'] as const;
 
 /** Limits of a subscription's parameters; a longer name is cut. */
 export const SUBSCRIPTION_LIMITS = {

@@ -12,7 +12,7 @@ export const Operation = wire.resource('UsageOperation', {
 export type Operation = z.infer<typeof Operation>;
 
 /** Cap of one key, in addition to the cap of its business. */
-export const KeyOverride = z.object({
+const KeyOverride = z.object({
   key_id: z.string().meta({ description: 'Id of the key; the keys of a rotation share the cap and are listed each.' }),
   name: z.string().meta({ description: 'Its name.' }),
   policy: z.literal('block').meta({ description: 'Calls above the cap are refused.' }),

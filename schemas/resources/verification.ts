@@ -35,7 +35,7 @@ export const VerificationRequest = z
   .meta({ id: 'VerificationRequest' });
 
 /** A report of hail on the ground near the point. */
-export const NearestReport = wire.resource('NearestReport', {
+const NearestReport = wire.resource('NearestReport', {
   source: z.enum(REPORT_FEEDS).meta({ description: 'Feed the report came from.' }),
   max_size_mm: wire.mm('Largest hailstone as reported.'),
   distance_m: z.int().nonnegative().meta({ description: 'Geodesic distance from the point.', unit: 'm' }),

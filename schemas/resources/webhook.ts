@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ANY_EVENT_TYPES, EVENT_TYPES } from '../webhook-events.ts';
 import * as wire from './fields.ts';
 
-export const WEBHOOK_STATUSES = ['active', 'paused', 'disabled'] as const;
+const WEBHOOK_STATUSES = ['active', 'paused', 'disabled'] as const;
 /** Longest address of a receiver, characters. */
 export const URL_LENGTH_MAX = 2048;
 
@@ -114,7 +114,7 @@ export const TEST_WEBHOOK_EXAMPLE: wire.Example<typeof WebhookTested> = {
 };
 
 /** Reasons of a failed attempt as clients see them; a refused address counts as `connect`. */
-export const DELIVERY_ERRORS = ['dns', 'connect', 'tls', 'timeout', 'http_status'] as const;
+const DELIVERY_ERRORS = ['dns', 'connect', 'tls', 'timeout', 'http_status'] as const;
 
 /** An attempt to deliver an event. */
 export const Delivery = wire.resource('Delivery', {

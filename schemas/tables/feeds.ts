@@ -7,7 +7,7 @@ import * as column from '../units.ts';
 export const REPORT_FEEDS = ['spc', 'lsr'] as const;
 
 /** Daily lists of the Storm Prediction Center. */
-export const REPORT_LISTS = ['raw', 'filtered'] as const;
+const REPORT_LISTS = ['raw', 'filtered'] as const;
 
 /** One observation of hail on the ground as received; `is_current` marks one row an event, after corrections and copies are joined. */
 export const GroundReport = z.object({
@@ -131,7 +131,7 @@ export function endsWarning({ message_type, vtec_action }: Pick<Warning, 'messag
 
 export const warnings = table({ name: 'warnings', row: Warning, schema_version: 2, order: 'issued_at, warning_id' });
 
-export const WATCH_TYPES = ['tornado_watch', 'severe_thunderstorm_watch', 'mesoscale_discussion'] as const;
+const WATCH_TYPES = ['tornado_watch', 'severe_thunderstorm_watch', 'mesoscale_discussion'] as const;
 
 /** A watch or mesoscale discussion of the Storm Prediction Center. */
 export const Watch = z.object({
@@ -172,7 +172,7 @@ export const watches = table({
 export const OUTLOOK_HAZARDS = ['categorical', 'tornado', 'hail', 'wind', 'any_severe'] as const;
 export type OutlookHazard = (typeof OUTLOOK_HAZARDS)[number];
 /** Part of a layer that a file holds: probabilities and areas of significant severity may come in files of their own. */
-export const OUTLOOK_PARTS = ['all', 'probabilities', 'significant'] as const;
+const OUTLOOK_PARTS = ['all', 'probabilities', 'significant'] as const;
 export type OutlookPart = (typeof OUTLOOK_PARTS)[number];
 
 /**
