@@ -169,7 +169,7 @@ export const Settings = z.object({
     .meta({ description: 'port of HAIL_HOST at which `hail-pipeline stream` serves /metrics; none when left out' }),
   HAIL_VIEWER: z.enum(['key', 'public']).default('key').meta({
     description:
-      'who may open the map: `key`, callers with a key; `public`, anyone: lists of tiles and of hail days are then answered without a key, uncharged, 120 calls a minute from an address',
+      'who may open the map: `key`, callers with a key; `public`, anyone: lists of tiles and of hail days are then answered without a key, uncharged, 120 calls a minute from an address; so are searches of addresses where `HAIL_GEOCODER_URL` is set: it is asked at most 60 times a minute',
   }),
   HAIL_EMBED_ORIGINS: origins.optional().meta({
     description:

@@ -78,12 +78,12 @@ export async function revokeKey(
 
 /** How long a link works that puts a key into a browser. */
 export const LINK_MS = 15 * 60_000;
-/** Scope of the key of a link. It opens nothing else, and stands before name and scopes of the key that it is exchanged for. */
+/** Scope of the key of a link. It opens nothing but the exchange and /v1/health, and stands before name and scopes of the key that it is exchanged for. */
 const LINK = 'link';
 const linked = (text: string) => `${LINK} ${text}`;
 const unlinked = (text: string) => text.slice(linked('').length);
 
-/** Makes the key of a link. It opens nothing, and is exchanged once for a key of that name with those scopes. */
+/** Makes the key of a link. It opens no data, and is exchanged once for a key of that name with those scopes. */
 export async function createLink(
   rows: Transaction<Database>,
   { business_id, name, scopes }: Pick<KeyInfo, 'business_id' | 'name' | 'scopes'>,

@@ -53,7 +53,7 @@ export function admit(
       const open = opened.find((one) => one.path === state.path && one.method === method);
       if (open !== undefined) {
         ctx.routerName = open.path; // the metrics count a refusal of a guest for its route
-        return await admitGuest(ctx, next);
+        return await admitGuest(ctx, open, next);
       }
     }
     const { keyText, fault } = bearerOf(ctx);
@@ -130,20 +130,24 @@ function rateLimited(what: string, retry_after_s: number, reason: 'key' | 'day' 
   return new ApiError('rate_limited', `more than ${what}`, { 'Retry-After': String(retry_after_s) }, { reason });
 }
 
-/** Admits calls without a key within a rate by address and in turns, so that callers with a key do not wait for them. */
-function guests(): Middleware {
+/**
+ * Admits calls without a key within a rate by address and in turns, so that callers with a key do not wait for them. A call that reads
+ * no published data needs no turn: it may wait for another server, and guests must not wait with it.
+ */
+function guests() {
   const countCall = countByAddress();
   const inTurn = turns();
-  return async (ctx, next) => {
+  return async (ctx: Context, open: Endpoint, next: () => Promise<unknown>) => {
     const { state } = ctx;
     const { headers, retry_after_s } = await countCall(state.address, GUEST_RATE_PER_MINUTE);
     state.caller = GUEST;
     state.rate_headers = headers;
     const asked = `${GUEST_RATE_PER_MINUTE} requests without a key in ${RATE_WINDOW_S} seconds from this address`;
     if (retry_after_s !== null) throw rateLimited(asked, retry_after_s, 'guest');
-    await inTurn(async () => {
+    const answer = async () => {
       if (!isGone(ctx)) await next();
-    });
+    };
+    await (open.kind === 'read' && open.plan === null ? answer() : inTurn(answer));
   };
 }
 

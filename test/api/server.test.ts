@@ -330,6 +330,7 @@ test('however many guests ask, a caller with a key does not wait for them', asyn
   let begun = 0;
   const slow = {
     ...getHealth,
+    plan: () => ({ dates: [] }),
     answer: async (question: Parameters<typeof getHealth.answer>[0]) => {
       if (question.caller.business_id !== 'guest') return getHealth.answer(question);
       begun += 1;

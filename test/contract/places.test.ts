@@ -1,8 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
-import { GEOCODER_MS, searchPlaces } from '../../api/routes/places.ts';
+import { createLink } from '../../api/accounts/keys.ts';
+import { ASKED_AT_ONCE, ASKED_PER_MINUTE, GEOCODER_MS, SPARED_MS, searchPlaces } from '../../api/routes/places.ts';
+import { getScanTiles } from '../../api/routes/tiles.ts';
+import { GUESTS_AT_ONCE } from '../../api/server/admit.ts';
 import { parseSettings } from '../../schemas/settings.ts';
 import { startWebServer } from '../support/data/web-server.ts';
-import { startService } from '../support/service/service.ts';
+import { openAccount } from '../support/service/account.ts';
+import { serviceFor } from '../support/service/service.ts';
+import { until } from '../support/until.ts';
 
 /** Answers as the servers give them, shortened. */
 const PHOTON = {
@@ -57,6 +62,18 @@ const PELIAS = {
 };
 const AT = { lat: 35.20878, lon: -97.44571 };
 const OSM = '© OpenStreetMap contributors';
+const UNAVAILABLE = { places: [], attribution: null, available: false };
+
+/** The monotonic clock of the process, which a test may move. */
+function movableClock(t: ExecutionContext) {
+  const own = performance.now;
+  const clock = { ahead_ms: 0 };
+  performance.now = () => own.call(performance) + clock.ahead_ms;
+  t.teardown(() => {
+    performance.now = own;
+  });
+  return clock;
+}
 
 /** The service with a geocoder that answers so; every request that it got, and every failure that was reported. */
 async function startBoth(t: ExecutionContext, path: string, body: string, status = 200) {
@@ -67,10 +84,9 @@ async function startBoth(t: ExecutionContext, path: string, body: string, status
     response.writeHead(status, { 'content-type': 'application/json', location: '/elsewhere' }).end(body);
   });
   const endpoint = searchPlaces(`${url}${path}`, 'hail (test)', (error) => failures.push(error));
-  const service = await startService({ endpoints: [endpoint] });
-  t.teardown(service.close);
+  const service = await serviceFor(t, { endpoints: [endpoint] });
   const search = (text: string) => service.json(`/v1/places?q=${encodeURIComponent(text)}`);
-  return { search, asked, failures };
+  return { search, asked, failures, service };
 }
 
 for (const [kind, path, answer, label, attribution, parameters] of [
@@ -109,26 +125,94 @@ for (const [fault, body, status, reason] of [
   ['answers too much', `[${' '.repeat(600_000)}]`, 200, /more than 500000 bytes/],
   ['leads elsewhere', '', 302, /fetch failed/],
 ] as const)
-  test(`a geocoder that ${fault} makes no failure of the call, is reported, and is asked again`, async (t) => {
-    const { search, asked, failures } = await startBoth(t, '/search', body, status);
-    for (const times of [1, 2]) {
-      t.deepEqual(await search('norman'), { places: [], attribution: null, available: false });
-      t.is(asked.length, times);
-      t.regex(String(failures.at(-1)), reason);
-    }
+  test.serial(
+    `a geocoder that ${fault} makes no failure of the call, is reported, and is asked again later`,
+    async (t) => {
+      const clock = movableClock(t);
+      const { search, asked, failures } = await startBoth(t, '/search', body, status);
+      for (const [times, later_ms] of [
+        [1, 0],
+        [1, SPARED_MS - 5_000],
+        [2, 5_000],
+      ] as const) {
+        clock.ahead_ms += later_ms;
+        t.deepEqual(await search('norman'), UNAVAILABLE);
+        t.is(asked.length, times);
+        t.is(failures.length, times);
+        t.regex(String(failures.at(-1)), reason);
+      }
+    },
+  );
+
+test('a geocoder that does not answer is waited for at most three seconds, by few callers, and no other guest waits', async (t) => {
+  let asked = 0;
+  const { url } = await startWebServer(t, {}, () => {
+    asked += 1;
+  });
+  const failures: unknown[] = [];
+  const endpoint = searchPlaces(`${url}/api`, 'hail', (error) => failures.push(error));
+  const endpoints = [endpoint, getScanTiles];
+  const { call, json } = await serviceFor(t, { endpoints, app: { guestEndpoints: endpoints } });
+  const guest = { key: null };
+  const started_ms = performance.now();
+  const waiting = Array.from({ length: ASKED_AT_ONCE }, (_, n) => json(`/v1/places?q=norman ${n}`, guest));
+  await until(() => asked === ASKED_AT_ONCE);
+  t.true(ASKED_AT_ONCE >= GUESTS_AT_ONCE);
+  t.deepEqual(await json('/v1/places?q=tulsa', guest), UNAVAILABLE);
+  t.is((await call('/v1/tiles/scan', guest)).status, 200);
+  t.is(failures.length, 0, 'the geocoder is still waited for');
+  for (const answer of await Promise.all(waiting)) t.deepEqual(answer, UNAVAILABLE);
+  t.true(performance.now() - started_ms < GEOCODER_MS + 2_000);
+  t.is(failures.length, ASKED_AT_ONCE);
+  t.is(asked, ASKED_AT_ONCE);
+});
+
+test('all callers together ask a geocoder so many questions in a minute, and what is known is answered', async (t) => {
+  const { search, asked, failures } = await startBoth(t, '/api', JSON.stringify(PHOTON));
+  for (let n = 0; n < ASKED_PER_MINUTE; n++) t.like(await search(`norman ${n}`), { available: true });
+  t.deepEqual(await search('tulsa'), UNAVAILABLE);
+  t.like(await search('norman 0'), { available: true });
+  t.is(asked.length, ASKED_PER_MINUTE);
+  t.deepEqual(failures, []);
+});
+
+const [HOUSE] = NOMINATIM;
+const [FEATURE] = PHOTON.features;
+const line = { type: 'LineString', coordinates: [[-97.4, 35.2]] };
+for (const [what, path, answer, count] of [
+  ['more places than were asked for', '/search', Array(40).fill(HOUSE), 5],
+  ['a place outside CONUS', '/search', [{ ...HOUSE, lat: '51.5' }, HOUSE], 1],
+  ['a place without a position', '/search', [{ display_name: 'nowhere' }, HOUSE], 1],
+  ['a place with a long label', '/search', [{ ...HOUSE, display_name: 'x'.repeat(301) }, HOUSE], 1],
+  ['a place without a label', '/api', { features: [{ ...FEATURE, properties: {} }, FEATURE] }, 1],
+  ['a line', '/api', { features: [{ ...FEATURE, geometry: line }, FEATURE] }, 1],
+  ['places that are none', '/api', { features: [null, 'norman', FEATURE] }, 1],
+] as const)
+  test(`of an answer with ${what} the first points in CONUS with a label are shown`, async (t) => {
+    const { search } = await startBoth(t, path, JSON.stringify(answer));
+    const { places } = (await search('norman')) as { places: unknown[] };
+    t.is(places.length, count);
+    for (const place of places) t.like(place, AT);
   });
 
-test('a geocoder that does not answer is waited for at most three seconds', async (t) => {
-  const { url } = await startWebServer(t, {}, () => {});
-  const failures: unknown[] = [];
-  const service = await startService({
-    endpoints: [searchPlaces(`${url}/api`, 'hail', (error) => failures.push(error))],
-  });
-  t.teardown(service.close);
-  const started_ms = performance.now();
-  t.like(await service.json('/v1/places?q=norman'), { available: false });
-  t.true(performance.now() - started_ms < GEOCODER_MS + 2_000);
-  t.is(failures.length, 1);
+test('a search without a text is refused by the name of the parameter', async (t) => {
+  const { service, asked } = await startBoth(t, '/api', JSON.stringify(PHOTON));
+  for (const query of ['', '?q=', '?q=%20%20'])
+    t.like(await service.json(`/v1/places${query}`), { error: 'invalid_parameter' }, query);
+  t.regex(JSON.stringify(await service.json('/v1/places?q=%20')), /"q is blank or missing/);
+  t.is(asked.length, 0);
+});
+
+test('pages of other sites do not read what is found, and a key without the scope of the map finds nothing', async (t) => {
+  const { service, asked } = await startBoth(t, '/api', JSON.stringify(PHOTON));
+  const { records, services, call } = service;
+  const { headers } = await call('/v1/places?q=norman');
+  t.is(headers.get('Access-Control-Allow-Origin'), new URL(services.base_url).origin);
+  const { business_id } = await openAccount(service);
+  const link = { business_id, name: 'phone', scopes: ['*'] };
+  const { text } = await records.transaction((rows) => createLink(rows, link, services.now()));
+  t.is((await call('/v1/places?q=tulsa', { key: text })).headers.get('X-Required-Scope'), 'tiles:read');
+  t.is(asked.length, 1);
 });
 
 test('the address of a geocoder says its kind, and is not repeated in a refusal', (t) => {
