@@ -105,8 +105,11 @@ function rootFrom(path: string): string {
   return '../'.repeat(path.split('/').length - 2);
 }
 
+/** A page at its path; with a slash at the end it leads there, because its addresses are relative. */
 function servePage(path: string, title: string, body: string, policy = GUIDE_POLICY): PublicRoute {
-  return { path, handler: serveDocument(HTML, page(path, title, body), { 'Content-Security-Policy': policy }) };
+  const serve = serveDocument(HTML, page(path, title, body), { 'Content-Security-Policy': policy });
+  const slashless = `..${path.slice(path.lastIndexOf('/'))}`;
+  return { path, handler: (ctx, next) => (ctx.path.endsWith('/') ? ctx.redirect(slashless) : serve(ctx, next)) };
 }
 const HTML = 'text/html; charset=utf-8';
 

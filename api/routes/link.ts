@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { findBusiness } from '../accounts/businesses.ts';
 import { redeemLink } from '../accounts/keys.ts';
 import { ApiError } from '../http/errors.ts';
 import { writeEndpoint } from '../server/endpoint.ts';
@@ -8,14 +9,15 @@ export const exchangeLink = writeEndpoint({
   route: 'POST /v1/link',
   group: 'Account',
   summary: 'Put a key into a browser',
-  description: 'Exchanges the key of a link for the key that it stands for, once.',
+  description: 'Exchanges the key of a link for the key that it stands for; once more, and the key made before ends.',
   scope: 'link',
   answers_secret: true,
-  reply: z.object({ key: z.string() }),
+  reply: z.object({ key: z.string(), business_name: z.string() }),
   price: () => null,
   write: async ({ caller }, { rows, now_ms }) => {
     const key = await redeemLink(rows, caller.key_id, now_ms);
-    if (key === null) throw new ApiError('forbidden', 'the key is not that of a link, or the link was used');
-    return { body: { key } };
+    if (key === null) throw new ApiError('forbidden', 'the key is not that of a link, or the link was ended');
+    const business = await findBusiness(rows, caller.business_id);
+    return { body: { key, business_name: business?.name ?? '' } };
   },
 });

@@ -58,9 +58,11 @@ const STREETS_SOURCES = '© OpenStreetMap contributors, Protomaps';
  * other files are immutable, because their address contains the hash of all files.
  */
 export function viewerPages(base_url: string, options: ViewerOptions): readonly PublicRoute[] {
+  const base = new URL(base_url);
+  const prefix = base.pathname.replace(/\/v1\/?$/, '');
   let opened: ReturnType<typeof openSite> | null = null;
   const handler: Middleware = async (ctx, next) => {
-    opened ??= openSite(new URL(base_url), options).catch((error: unknown) => {
+    opened ??= openSite(base, prefix, options).catch((error: unknown) => {
       opened = null;
       throw error;
     });
@@ -68,7 +70,7 @@ export function viewerPages(base_url: string, options: ViewerOptions): readonly 
     const serve = (await opened).get(path);
     if (serve === undefined) throw new ApiError('not_found', 'no such file of the viewer');
     // The map reads what it shows behind the hash.
-    if (path === '/embed' && search !== '') ctx.redirect(`embed#${search}`);
+    if (path === '/embed' && search !== '') ctx.redirect(`${prefix}/embed#${search}`);
     else await serve(ctx, next);
   };
   return ['/viewer{/*rest}', '/embed'].map((path) => ({ path, handler }));
@@ -77,11 +79,11 @@ export function viewerPages(base_url: string, options: ViewerOptions): readonly 
 /** The page, and every file and archive of the map by its path. */
 async function openSite(
   base: URL,
+  prefix: string,
   { access = 'key', streets = null, tiles_url = null, embed_origins = [], has_addresses = false }: ViewerOptions,
 ): Promise<ReadonlyMap<string, Middleware>> {
   const assets = await loadAssets();
   const ground = await openGround();
-  const prefix = base.pathname.replace(/\/v1\/?$/, '');
   const assetsPath = `/viewer/assets/${assets.version}`;
   const streets_url = typeof streets === 'string' ? streets : streets && `${prefix}${archivePath(streets)}`;
   const outside = [typeof streets === 'string' ? streets : '', tiles_url ?? ''].join(' ').match(/\S+/g) ?? [];

@@ -144,8 +144,10 @@ test('/embed is the same page for frames of the named origins, and the map for n
   for (const path of ['/viewer', await addressOf('viewer.js')])
     t.true((await policyOf(path)).endsWith("frame-ancestors 'none'"), path);
   t.is((await text('/embed')).replace(' data-embed', ''), await page());
-  const asked = await ask('/embed?view=day&date=2026-05-01', { redirect: 'manual' });
-  t.is(asked.headers.get('location'), 'embed#view=day&date=2026-05-01');
+  for (const path of ['/embed', '/embed/']) {
+    const asked = await ask(`${path}?view=day&date=2026-05-01`, { redirect: 'manual' });
+    t.is(asked.headers.get('location'), '/embed#view=day&date=2026-05-01');
+  }
 });
 
 test('the icon needs no key, and a page and what it loads show no rate', async (t) => {

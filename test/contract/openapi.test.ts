@@ -689,6 +689,7 @@ test('the page of a link needs no key, asks this service alone, and keeps the ke
   t.is(reply.status, 200);
   t.regex(reply.headers.get('Content-Security-Policy') ?? '', /^default-src 'none';.*; connect-src 'self'$/);
   t.true((await reply.text()).includes('docs/link.js'));
+  t.is((await fetch(`${service.url}/link/`, { redirect: 'manual' })).headers.get('location'), '../link');
   const [, place = 'none'] = /'(hail\.key)'/.exec(readDocument('api/viewer/site.ts')) ?? [];
   t.true((await pageOf('/docs/link.js')).includes(`localStorage.setItem('${place}'`));
 });
