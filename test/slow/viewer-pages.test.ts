@@ -174,11 +174,15 @@ serviceTest(
     await pressMap(page, [640, 400], [720, 400]);
     await page.waitForSelector('#watch-form');
     await page.locator('#watch-name').fill('Depot');
+    await page.locator('#watch-form select').selectOption({ index: 3 });
+    const size_mm = await page.locator('#watch-form select').inputValue();
     await page.locator('#watch-url').fill('https://127.0.0.1/hook');
     await page.locator('#watch-form button').click();
     await page.waitForSelector('#watch-trouble');
     t.regex(await said(page, '#watch-trouble'), /webhook_url/);
     t.true(await page.locator('#watch-form').isVisible(), 'it can be mended');
+    t.not(size_mm, '25');
+    t.is(await page.locator('#watch-form select').inputValue(), size_mm);
   },
 );
 

@@ -54,6 +54,7 @@ function WatchCard() {
   const [trouble, setTrouble] = useState<string | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [saved, setSaved] = useState<string | null>(null);
+  const [size_mm, setSize] = useState(USUAL_SIZE_MM);
   /** The address for which a webhook was made: should the area be refused, another attempt makes no second one. */
   const hook = useRef('');
   const drawing = useRef<Promise<Drawing> | null>(null);
@@ -127,7 +128,9 @@ function WatchCard() {
         saved === null && (
           <form id="watch-form" onSubmit={save}>
             <Field label="Name" id="watch-name" name="name" maxLength={100} required ref={focus} />
-            {isCircle && <Choice label="Alert from this size" name="size_mm" value={USUAL_SIZE_MM} options={STEPS} />}
+            {isCircle && (
+              <Choice label="Alert from this size" name="size_mm" value={size_mm} set={setSize} options={STEPS} />
+            )}
             <Field label={WORDS[shape].url} id="watch-url" name="url" type="url" maxLength={2048} required={isCircle} />
             <p class="fine price">{WORDS[shape].price}</p>
             <Say id="watch-least" class="fine" words={!isCircle && 'Hail of 25 mm or more counts.'} />
