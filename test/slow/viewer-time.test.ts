@@ -101,6 +101,11 @@ serviceTest(
     t.deepEqual(charged(calls), []);
     await page.keyboard.press('h');
     await page.waitForFunction(() => location.hash.startsWith('#view=recent'));
+    await page.click('#play');
+    await page.waitForFunction(() => location.hash.startsWith('#view=scan'));
+    await page.click('#view-recent');
+    await page.waitForTimeout(2000);
+    t.is(await pressed(page, 'recent'), 'true', 'playing ends');
     t.deepEqual(complaints, []);
   },
 );

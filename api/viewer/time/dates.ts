@@ -52,6 +52,7 @@ async function open(wanted: string | null = state.wanted): Promise<void> {
 /** Shows the last 24 hours, a whole day or its scans. */
 export function chooseView(choice: 'recent' | View): void {
   const { span, view, date } = state;
+  if (choice !== 'scan') state.playing = false;
   if (choice === 'recent' && span !== 'recent') return void openRecent();
   if (choice === 'day' && span === 'recent' && date !== null) {
     state.view = 'day';
