@@ -110,12 +110,17 @@ export async function fitHail(animate = true): Promise<void> {
 }
 
 const boxOf = (id: string) => document.getElementById(id)?.getBoundingClientRect();
+/** Upper edges of the cards that come from below on phones; one that is not shown has no height. */
+const edgesBelow = () =>
+  [...document.querySelectorAll('#foot, #pin, #watch, #layers:not(.folded)')]
+    .map((card) => card.getBoundingClientRect())
+    .flatMap(({ height, top }) => (height > 0 ? [top] : []));
 
 /** Part of the map that the cards cover: on phones those at the top and from below, elsewhere those on the left side. */
 function covered(): PaddingOptions {
   const [panel, foot, pin] = [boxOf('panel') ?? new DOMRect(), boxOf('foot') ?? new DOMRect(), boxOf('pin')];
   const isWide = panel.width < innerWidth / 2;
-  const floor = isWide ? foot.top : Math.min(foot.top, pin?.top ?? innerHeight);
+  const floor = isWide ? foot.top : Math.min(innerHeight, ...edgesBelow());
   const margin = Math.min(30, Math.max(0, floor - panel.bottom) / 6);
   const bottom = innerHeight - floor + margin;
   return isWide

@@ -131,10 +131,13 @@ serviceTest(
   async (t, { page, complaints }) => {
     await page.clock.setFixedTime(WHOLE_NOW_MS);
     await drawn(page);
+    await page.locator('#layers-fold').click();
     await page.locator('#open-find').click();
     await optionsFor(page, 'bristow');
     await page.locator('#find-list [role=option]').first().click();
     await pinned(page);
+    await page.waitForFunction(() => /map=[\d.]+\/35\.[78]\d+\/-96\.[34]/.test(location.hash));
+    await page.locator('#layers-fold').click();
     await page.locator('#ask-fell').click();
     await page.locator('#fell-answer .headline').waitFor();
     const small = await page.evaluate(
