@@ -3,7 +3,6 @@ import { setWorkerUrl } from 'maplibre-gl';
 import { readAddress } from './address.ts';
 import { openArchives } from './data/archives.ts';
 import { openService } from './data/service.ts';
-import { openGround } from './map/ground.ts';
 import { type HailMap, openMap } from './map/map.ts';
 import { meta } from './page/page.ts';
 import { change, state } from './state.ts';
@@ -13,7 +12,7 @@ const KEY_NAME = 'hail.key';
 /** The service lists archives without a key, and without a charge. */
 export const is_public = meta('hail-access') === 'public';
 /** The page is in a frame of another site (/embed): it uses no key and asks for none. */
-const is_embedded = document.documentElement.dataset.embed !== undefined;
+export const is_embedded = document.documentElement.dataset.embed !== undefined;
 export const archives = openArchives();
 export const service = openService(meta('hail-api'), () => state.key, is_public);
 
@@ -24,9 +23,8 @@ state.key = is_embedded ? null : localStorage.getItem(KEY_NAME);
 const opened = signal<HailMap | null>(null);
 /** The map, from when it is open: who waits for it takes `mapOpened`. */
 export const theMap = (): HailMap | null => opened.value;
-export const mapOpened = openGround(archives).then(async (ground) => {
-  const container = document.getElementById('map') as HTMLElement;
-  const map = await openMap(container, { ground, archives, place: state.place });
+const container = document.getElementById('map') as HTMLElement;
+export const mapOpened = openMap(container, { archives, place: state.place }).then((map) => {
   opened.value = map;
   return map;
 });

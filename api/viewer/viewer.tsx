@@ -13,6 +13,7 @@
  *   page/     panel, legend, dialogs, places that are watched (watch), keys; words; what cards are made of (parts)
  */
 import { effect } from '@preact/signals';
+import { AttributionControl } from 'maplibre-gl';
 import { render } from 'preact';
 import { Layers, letLinkRead } from './layers/card.tsx';
 import { Dialog } from './page/dialogs.tsx';
@@ -83,6 +84,8 @@ effect(() => {
 void hidePrices();
 
 const { map, place } = await mapOpened;
+// What the style of a street map asks for, where it is seen on every screen and on paper.
+document.getElementById('caution')?.append(new AttributionControl({ compact: false }).onAdd(map));
 Object.assign(globalThis, { hailMap: map }); // for the console of the browser, and for tests
 map.on('click', ({ lngLat }) => pick(lngLat));
 map.on('idle', () => state.drawn++);

@@ -258,7 +258,16 @@ serviceTest(
     });
     const height = (layer: string) => order.findIndex((id) => id.startsWith(layer));
     t.true(height('streets-land') < height('day-swaths') && height('day-swaths') < height('streets-road'));
-    t.is(await said(page, '.maplibregl-ctrl-attrib-inner'), 'Roads of the county');
+    await page.setViewportSize(PHONE.viewport);
+    for (const media of ['screen', 'print'] as const) {
+      await page.emulateMedia({ media });
+      t.true(await page.locator('#caution').getByText('Roads of the county').isVisible(), media);
+    }
+    await page.route('**/style.json', () => {});
+    await page.reload();
+    await ready(page);
+    await page.waitForTimeout(1500);
+    t.true(drawnBy(await namesOn(page), 'towns').has('Norman'), 'the map does not wait for its streets');
     t.deepEqual(complaints, []);
   },
 );

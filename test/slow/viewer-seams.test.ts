@@ -36,6 +36,21 @@ serviceTest(
 );
 
 serviceTest(
+  'a frame of another site has no keys for dialogs, and no pin',
+  { is_shared: true, path: SCAN.replace('viewer', 'embed') },
+  async (t, { page, complaints }) => {
+    await ready(page);
+    for (const key of ['c', 'p', '/']) await page.keyboard.press(key);
+    t.is(await page.locator('dialog[open]').count(), 0);
+    t.false(page.url().includes('pin='));
+    await pressMap(page, [700, 420]);
+    t.true(await page.locator(POPUP).isVisible());
+    t.false(await page.locator('.pin-here').isVisible());
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
   'letters and arrows in a field, a choice or a row of tabs are no shortcuts',
   { path: `${SCAN}&pin=35.20000,-97.40000` },
   async (t, { page }) => {

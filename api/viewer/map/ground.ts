@@ -5,8 +5,6 @@ import { BASEMAP, SCHEME } from '../page/palette.ts';
 import type { Picture } from './pictures.ts';
 import { byNumber, byZoom, dot, FONT, fill, layer, line, type Part, text } from './style.ts';
 
-/** The map does without a street map whose style takes longer. */
-const STYLE_AT_LATEST_MS = 5000;
 /** Tiles of the ground are small. */
 const PIECE_BYTES = 16384;
 
@@ -18,23 +16,11 @@ const STREETS = 'streets';
 const AREAS: readonly string[] = ['background', 'fill', 'raster', 'hillshade'] satisfies Layer['type'][];
 const MARKS: readonly string[] = ['line', 'circle', 'symbol'] satisfies Layer['type'][];
 
-/** What lies under and over the hail. */
-export interface Ground extends Picture {
-  /** Sheets of icons of the street map. */
-  readonly icons: readonly { readonly id: string; readonly url: string }[];
-}
-
 /** Land, lines, names and towns from the archive of this service; where the operator has a street map, its roads and names. */
-export async function openGround(archives: Archives): Promise<Ground> {
+export function groundPicture(archives: Archives, streets: Streets | null): Picture {
   const url = archives.address(new URL(meta('hail-ground'), location.href).href, PIECE_BYTES);
-  const streets = await openStreets(archives).catch((error: unknown) => {
-    reportError(error);
-    return null;
-  });
-  const { sprite = [] } = streets ?? {};
   const of = (types: readonly string[]) => (streets?.layers ?? []).filter(({ type }) => types.includes(type));
   return {
-    icons: typeof sprite === 'string' ? [{ id: 'default', url: sprite }] : sprite,
     sources: { ...streets?.sources, [GROUND]: { type: 'vector', url } },
     layers: {
       land: [...LAND, ...of(AREAS)],
@@ -44,7 +30,7 @@ export async function openGround(archives: Archives): Promise<Ground> {
 }
 
 /** The street map that the page names: a Protomaps archive, or the style for light screens and that for dark ones. */
-async function openStreets(archives: Archives): Promise<Streets | null> {
+export async function openStreets(archives: Archives): Promise<Streets | null> {
   const [light, dark = light] = meta('hail-streets').split(' ');
   const address = new URL(SCHEME === 'dark' ? dark : light, location.href);
   if (light === '') return null;
@@ -55,7 +41,7 @@ async function openStreets(archives: Archives): Promise<Streets | null> {
     const drawn = layers(STREETS, flavor, { lang: 'en' }).filter(({ id }) => !ICONS.has(id));
     return ownFont({ sources: { [STREETS]: source }, layers: drawn.map(withoutIcon) });
   }
-  const response = await fetch(address, { signal: AbortSignal.timeout(STYLE_AT_LATEST_MS) });
+  const response = await fetch(address);
   if (!response.ok) throw new Error(`the street map answered ${response.status}`);
   return ownFont(await response.json());
 }

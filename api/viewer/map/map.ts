@@ -1,19 +1,11 @@
 import { effect } from '@preact/signals';
-import {
-  AttributionControl,
-  addProtocol,
-  Map as MapLibre,
-  NavigationControl,
-  type PaddingOptions,
-  Point,
-  ScaleControl,
-} from 'maplibre-gl';
+import { addProtocol, Map as MapLibre, NavigationControl, type PaddingOptions, Point, ScaleControl } from 'maplibre-gl';
 import type { Archives } from '../data/archives.ts';
 import type { LngLat, MapPlace } from '../data/day.ts';
 import { BASEMAP } from '../page/palette.ts';
 import { state } from '../state.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
-import type { Ground } from './ground.ts';
+import { groundPicture, openStreets } from './ground.ts';
 import { ARROW, type Hail, hailPicture, isSmooth, reflectivityPicture } from './hail.ts';
 import { type Finding, pickAmong } from './pick.ts';
 import { emptyStyle, openPictures, type Picture } from './pictures.ts';
@@ -41,11 +33,10 @@ export type HailMap = Awaited<ReturnType<typeof openMap>>;
 /** The map: base map, hail of a day or a scan, and the content drawn at a place. */
 export async function openMap(
   container: HTMLElement,
-  { ground, archives, place }: { ground: Ground; archives: Archives; place: MapPlace | null },
+  { archives, place }: { archives: Archives; place: MapPlace | null },
 ) {
   for (const [name, tile] of Object.entries(archives.protocols)) addProtocol(name, tile);
   const map = await loadMap(container, place);
-  for (const { id, url } of ground.icons) map.addSprite(id, url);
   const { put, layersOf } = openPictures(map);
   let uncovered: UncoveredBlocks | null = null;
   let shown: Hail | null = null;
@@ -67,7 +58,16 @@ export async function openMap(
   };
 
   /** Draws the ground once the map stands where it is to be seen: tiles of another place are not read. */
+  let ground = groundPicture(archives, null);
   const putGround = () => put('ground', ground);
+  // The map does not wait for the streets, which another site may have.
+  openStreets(archives).then((streets) => {
+    const { sprite = [] } = streets ?? {};
+    for (const { id, url } of typeof sprite === 'string' ? [{ id: 'default', url: sprite }] : sprite)
+      map.addSprite(id, url);
+    ground = groundPicture(archives, streets);
+    if (layersOf('ground').length > 0) putGround();
+  }, reportError);
 
   if (place) putGround();
   else setTimeout(putGround, GROUND_AT_LATEST_MS);
@@ -157,8 +157,6 @@ async function loadMap(container: HTMLElement, place: MapPlace | null): Promise<
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right');
   map.addControl(new ScaleControl({ unit: 'imperial', maxWidth: 90 }), 'top-right');
   map.addControl(new ScaleControl({ unit: 'metric', maxWidth: 90 }), 'top-right');
-  // Says what the style of the operator asks for; our own sources are named in the page.
-  map.addControl(new AttributionControl({ compact: true }), 'top-right');
   await map.once('style.load');
   map.addImage(ARROW, image(32, BASEMAP.track, 'fill', 'M26 16 8 7l4 9-4 9z'), { pixelRatio: IMAGE_PIXEL_RATIO });
   const diagonals = 'M-16 16 0 0M0 16 16 0M16 16 32 0';

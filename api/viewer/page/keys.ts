@@ -1,7 +1,7 @@
 import type { LngLat } from '../data/day.ts';
 import { fitHail, pinPlace } from '../display.ts';
-import { theMap } from '../site.ts';
-import { state } from '../state.ts';
+import { is_embedded, theMap } from '../site.ts';
+import { change, state } from '../state.ts';
 import { chooseView, refresh, step, stepDay } from '../time/dates.ts';
 import { quicken, stepScan, togglePlaying } from '../time/player.ts';
 import { switchReflectivity } from './panel.tsx';
@@ -50,9 +50,6 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
   '[': () => stepDay(-1),
   ']': () => stepDay(1),
   h: () => chooseView('recent'),
-  c: () => {
-    state.dialog = 'days';
-  },
   s: quicken,
   ',': () => stepScan(-1),
   '.': () => stepScan(1),
@@ -61,8 +58,6 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
   e: switchReflectivity,
   f: () => fitHail(),
   r: refresh,
-  p: () => atMiddle(({ lng, lat }) => pinPlace({ lng, lat })),
-  '/': () => document.getElementById('find-text')?.focus(),
   '+': () => theMap()?.map.zoomIn(),
   '=': () => theMap()?.map.zoomIn(),
   '-': () => theMap()?.map.zoomOut(),
@@ -72,6 +67,12 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
   'shift ArrowDown': () => pan(0, 1),
   'map Enter': () => atMiddle(pick),
   Escape: closeTopmost,
+  // A frame of another site has neither dialogs nor the cards of a place.
+  ...(!is_embedded && {
+    c: () => change({ dialog: 'days' }),
+    p: () => atMiddle(({ lng, lat }) => pinPlace({ lng, lat })),
+    '/': () => document.getElementById('find-text')?.focus(),
+  }),
 };
 
 /** Fields, open dialogs and what handled a key itself keep their keys, buttons keep space and enter. */
