@@ -15,7 +15,7 @@ import { openCipher } from './records/cipher.ts';
 import { openQueue } from './records/tasks.ts';
 import { openWebhookClient } from './webhooks/client.ts';
 
-export type OpenedServices = Awaited<ReturnType<typeof openServices>>;
+type OpenedServices = Awaited<ReturnType<typeof openServices>>;
 /** Everything that answers and jobs are made from; opened once at start, shared by all requests. */
 export type Services = OpenedServices['services'];
 

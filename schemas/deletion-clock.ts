@@ -24,7 +24,7 @@ export const DeletionClock = z.object({
 export type DeletionClock = z.infer<typeof DeletionClock>;
 
 /** Readings for one update of the clock. */
-export interface ClockLook {
+interface ClockLook {
   /** The machine's clock, epoch milliseconds. */
   readonly wall_ms: number;
   /** Run time of this process since its last update, by the monotonic clock, milliseconds. */

@@ -25,7 +25,7 @@ export interface Area
 }
 
 /** Fields of a new area. For a point only `group_id` may differ from null, false and monitoring. */
-export type AreaToMake = Pick<Area, 'kind' | 'name' | 'real_time' | 'purpose' | 'group_id'> & {
+type AreaToMake = Pick<Area, 'kind' | 'name' | 'real_time' | 'purpose' | 'group_id'> & {
   readonly shape: AreaShape;
 };
 

@@ -165,7 +165,7 @@ export function centreOf({ shape }: WatchedPlace): Position {
 }
 
 /** Detections of one scan, as far as their matches depend on them. */
-export type ScanHail = Pick<ScanDetections, 'length' | 'lat' | 'lon' | 'size_mm'>;
+type ScanHail = Pick<ScanDetections, 'length' | 'lat' | 'lon' | 'size_mm'>;
 
 /** Half a pixel of the lattice, degrees: a polygon smaller than a pixel is hit by the pixel over it. */
 const HALF_PIXEL_DEG = LATTICE.step / 2;

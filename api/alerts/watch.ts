@@ -14,7 +14,7 @@ import { areaRings, matchScan, type WatchedPlace, watchedPlaces } from './places
 import { type AlertScan, NOTHING_RAISED, raiseAlerts } from './raise.ts';
 
 /** Parts of the service that the watch needs. */
-export interface WatchParts
+interface WatchParts
   extends Pick<Services, 'live' | 'engine' | 'records' | 'queue' | 'storm_day_start_hour' | 'now' | 'meter'> {
   readonly catalog: Pick<Catalog, 'afterEdition'>;
   /** Reads the radar coverage of a scan from its archive; null: not known. */

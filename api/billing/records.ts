@@ -48,7 +48,7 @@ const HEALTH_EVERY_MS = 1_000;
  */
 export type Records = Awaited<ReturnType<typeof recordsOver>>;
 
-export interface RecordsSettings {
+interface RecordsSettings {
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
   /** True where the data clock is fixed: nothing is deleted by its age then. */

@@ -25,9 +25,6 @@ const CONNECTIONS = 4;
 /** How long a call waits for the database; then this process counts alone. */
 const DATABASE_WAIT_MS = 1_000;
 
-/** Counts of calls by key, and of failed attempts to call. */
-export type CallLimits = Awaited<ReturnType<typeof openCallLimits>>;
-
 /** Counts of all processes of a PostgreSQL together; null: of this process. */
 export async function openCallLimits(database_url: string | null) {
   const pool = database_url === null ? null : openPool(database_url);

@@ -30,7 +30,7 @@ const RUN_DEFAULTS = {
   /** How long a job stays with a process that was killed. */
   lease_ms: 30_000,
 };
-export type RunSettings = Readonly<typeof RUN_DEFAULTS>;
+type RunSettings = Readonly<typeof RUN_DEFAULTS>;
 /** Attempts at most, over more than an hour with their waits: a full disk may take an operator half an hour. */
 const ATTEMPTS_MAX = 6;
 const WAIT_GROWS = 5;

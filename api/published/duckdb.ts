@@ -53,7 +53,7 @@ export interface Engine extends Queries {
 }
 
 /** The share of the machine that an engine may take. */
-export interface EngineRole {
+interface EngineRole {
   /** Statements that run at the same time; further ones wait. */
   readonly connections: number;
   /** Statements that may wait; beyond them, questions are refused at once. */

@@ -31,7 +31,7 @@ type Asset = Position & Readonly<Record<'id' | 'name', string>>;
 type PixelHail = Readonly<Record<'max_mm' | 'detections', number>>;
 
 /** Pixels with a detection on one storm date, by `pixelKey`. */
-export type HailPixels = ReadonlyMap<number, PixelHail>;
+type HailPixels = ReadonlyMap<number, PixelHail>;
 
 /**
  * A pixel's day from the files of its stretches. A pixel that only what lies between two scans raised to 10 mm has no

@@ -31,7 +31,7 @@ import { radarCoverage } from './radar-coverage.ts';
 import { FILES, readTable } from './sql.ts';
 
 /** Asks whether hail fell at a point on any storm date of a range, both ends included. */
-export type VerificationQuestion = Position & Readonly<Record<'date_start' | 'date_end', string>>;
+type VerificationQuestion = Position & Readonly<Record<'date_start' | 'date_end', string>>;
 
 /** `engine`: of answers or of jobs. `storm_day_start_hour`: hour of UTC at which a storm date begins. */
 type VerificationSources = Readonly<{ engine: Queries; terrain: Terrain; storm_day_start_hour: number }>;

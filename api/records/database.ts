@@ -7,7 +7,7 @@ import type { Database } from './schema.ts';
 import { openSqlite, sqlitePath } from './sqlite.ts';
 
 /** Where the records lie: a SQLite file, or the address of a PostgreSQL database. */
-export type DatabaseLocation = { readonly path: string } | { readonly url: string };
+type DatabaseLocation = { readonly path: string } | { readonly url: string };
 
 /** Runs a transaction: what `work` throws rolls it back and is thrown again. */
 export type Transact = <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;

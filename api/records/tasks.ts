@@ -14,7 +14,7 @@ const CLAIMED_AT_ONCE_MAX = 32;
 const EXTENSIONS_PER_LEASE = 3;
 
 /** Work that starts at a given time. */
-export interface NewTask {
+interface NewTask {
   /** Selects the handler. */
   readonly name: string;
   /** `at_once_of_group` bounds the running tasks of a group. */
@@ -38,7 +38,7 @@ export interface Task {
   readonly taken: number;
 }
 
-export interface WorkSettings {
+interface WorkSettings {
   /** Tasks of this handler that this process runs at the same time: its slots. */
   readonly at_once: number;
   /** The same for one group. */

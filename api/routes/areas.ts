@@ -58,7 +58,7 @@ const createArea = writeEndpoint({
   },
 });
 
-export const listAreas = readEndpoint({
+const listAreas = readEndpoint({
   route: 'GET /v1/areas',
   ...READ,
   summary: 'List areas',

@@ -123,7 +123,7 @@ export function outlookOfDay(areas: readonly SpcOutlook[], day: number, at_ms: n
 }
 
 /** A product at a point; all fields are null for an empty product. */
-export function outlookAt(product: readonly SpcOutlook[], point: Position): ConvectiveOutlook {
+function outlookAt(product: readonly SpcOutlook[], point: Position): ConvectiveOutlook {
   const percent = (hazard: OutlookHazard) => probabilityAt(layerOf(product, hazard), point, 0);
   const { category, category_label } = categoryAt(layerOf(product, 'categorical'), point);
   return {

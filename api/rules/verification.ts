@@ -50,7 +50,7 @@ export type PixelDay = Pick<
 >;
 
 /** Columns of a ground report that a verdict uses. */
-export type ReportSeen = Pick<GroundReport, 'storm_date' | 'report_id' | 'source' | 'time' | 'lat' | 'lon' | 'size_mm'>;
+type ReportSeen = Pick<GroundReport, 'storm_date' | 'report_id' | 'source' | 'time' | 'lat' | 'lon' | 'size_mm'>;
 
 /** A storm date with any signal within the radius. */
 export interface Signs<Report extends ReportSeen = ReportSeen> {

@@ -5,7 +5,7 @@ import { hasGeometry, polygonsOf } from './areas.ts';
 import { stateBox, usStates } from './geo/us-states.ts';
 import { CONUS_BOX } from './region.ts';
 
-export type WatchPlace = Pick<Watch, 'areas' | 'geometry' | 'west' | 'south' | 'east' | 'north'>;
+type WatchPlace = Pick<Watch, 'areas' | 'geometry' | 'west' | 'south' | 'east' | 'north'>;
 
 /**
  * Box of a watch or discussion: that of its outline; without one, that of the states that its text names; without any, CONUS,

@@ -11,7 +11,7 @@ import type { PublicRoute } from './public.ts';
 import { endpointRouter, notFound, preflight, publicRouter, routes } from './router.ts';
 import { CURRENT_VARIANT, type State, type Variant } from './state.ts';
 
-export interface AppOptions {
+interface AppOptions {
   readonly endpoints: readonly Endpoint[];
   /** Variants of the interface in addition to the current one. */
   readonly variants?: readonly OtherVariant[];

@@ -18,13 +18,13 @@ export const CONNECT_MS = 5_000;
 /** Lowest time limit with a shortened time scale: a connection itself is not faster then. */
 const LEAST_MS = 2_000;
 
-export interface WebhookClientOptions extends WebhookSettings {
+interface WebhookClientOptions extends WebhookSettings {
   /** Default: name servers of the machine. */
   readonly resolver?: NameResolver;
 }
 
 /** Outcome of one POST. Without `error_class` the message is delivered. */
-export interface PostOutcome {
+interface PostOutcome {
   readonly status_code: number | null;
   /** For operators. */
   readonly error: string | null;
@@ -40,7 +40,7 @@ export interface PostOutcome {
 type PostRequest = Readonly<Record<'url' | 'body', string> & { headers: Readonly<Record<string, string>> }>;
 
 /** HTTP client for URLs that clients give: the service requests such URLs by it alone. */
-export type WebhookClient = ReturnType<typeof openWebhookClient>;
+type WebhookClient = ReturnType<typeof openWebhookClient>;
 
 /** Opens the client. Throws when a network or the file of authorities cannot be read. */
 export function openWebhookClient({ allow_cidrs, ca_file, time_scale, resolver: given }: WebhookClientOptions) {
@@ -168,7 +168,7 @@ const TRIES = 2;
 const NO_ADDRESS: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /** Looks up host names. */
-export type NameResolver = ReturnType<typeof openResolver>;
+type NameResolver = ReturnType<typeof openResolver>;
 
 /**
  * Asks name servers directly: a system look-up occupies a thread, which file access needs, while a server is silent. `own_names`: also

@@ -31,7 +31,7 @@ const CONFIDENCE_STEPS = 10_000;
 type DetectionShape = Omit<Detection, 'storm_date' | 'track_id' | 'ml_probability'>;
 
 /** The cells of a scan, the components they were found in, and their ProbSevere objects. */
-export interface FoundCells {
+interface FoundCells {
   readonly labels: Labels;
   readonly cells: readonly CellShape[];
   /** ProbSevere object of each cell; null without one. */
@@ -180,7 +180,7 @@ const SCANS_FULL = 5;
 /** Weights set by judgement, to be refitted once enough ground reports are published. */
 const WEIGHTS = { base: -2.2, size: 1.1, scans: 0.9, posh: 0.8, quality: 0.7, small: -1, spike: -3 } as const;
 
-export interface Evidence {
+interface Evidence {
   readonly mesh_mm: number;
   /** Distinct scans with a detection at the place in the last 30 minutes, this one included. */
   readonly scan_count: number;

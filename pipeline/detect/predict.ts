@@ -69,7 +69,7 @@ interface Term {
 }
 
 /** Weights as stored in data/reference/hail-model.json. */
-export interface HailModel {
+interface HailModel {
   readonly version: string;
   readonly intercept: number;
   readonly terms: Readonly<Record<Feature, Term>>;

@@ -107,7 +107,7 @@ export function parseIndex(text: string, subject: string, run_time: number): Ind
 }
 
 /** A field by its name, on the first of these levels that an index lists. */
-export interface FieldSelector {
+interface FieldSelector {
   readonly name: string;
   readonly levels: readonly string[];
 }

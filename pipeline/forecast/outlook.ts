@@ -23,7 +23,7 @@ export interface Climatology {
   readonly provenance: MixedProvenance;
 }
 
-export interface OutlookInput {
+interface OutlookInput {
   /** Day 1 is the one that is running then. */
   readonly now_ms: number;
   /** Newest SPC outlook of each layer. */

@@ -1,7 +1,7 @@
 import type { ModelFieldName, ModelHour, ModelValues } from '../read/model-hour.ts';
 
 /** Inputs of the significant hail parameter. */
-export interface ShipInput {
+interface ShipInput {
   /** CAPE of the most unstable parcel. */
   readonly cape_j_kg: number;
   /** Mixing ratio of that parcel. */

@@ -24,7 +24,7 @@ export interface UndatedSegment {
 }
 
 /** Segments of one partition that holds no storm dates: `static` for tables that are replaced as a whole, or a collection. */
-export interface UndatedPart {
+interface UndatedPart {
   readonly name: 'static' | CollectionName;
   readonly segments: readonly UndatedSegment[];
   /** False for rows that are made anew of published ones: they are as old as before. */

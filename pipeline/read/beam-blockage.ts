@@ -18,10 +18,10 @@ const NODE_KM = 10;
 const NEAR_KM = 1;
 
 /** One step of a ray, without the columns that are the same for the whole table. */
-export type RayStep = Omit<BlockageStep, 'terrain_file' | 'terrain_step_arcsec'>;
+type RayStep = Omit<BlockageStep, 'terrain_file' | 'terrain_step_arcsec'>;
 
 /** Terrain blockage of the beams of one radar. */
-export interface RadarBlockage {
+interface RadarBlockage {
   readonly steps: readonly RayStep[];
   /** Share of the samples with unknown height; they block nothing. */
   readonly unknown_share: number;

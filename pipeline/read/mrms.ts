@@ -42,7 +42,7 @@ export function statusProvenance(status: number): Provenance | null {
 }
 
 /** Product and time of a grid by the name of its file, or by the role of the file in a scan. */
-export interface GridClaim {
+interface GridClaim {
   readonly product: string;
   /** Epoch milliseconds. */
   readonly time_ms: number;

@@ -14,7 +14,7 @@ import { badFile, firstFault, quoted, utcTime } from './rejected-item.ts';
 /** A storm object of a file; the reader of the scan adds the columns that depend on the scan. */
 export type FileObject = Omit<ProbSevereObject, 'storm_date' | 'scan_time' | 'flag_stale'>;
 
-export interface ProbSevereFile {
+interface ProbSevereFile {
   /** `validTime` of the file, epoch milliseconds; file names are rounded. */
   readonly valid_time: number;
   readonly model: 'probsevere-2' | 'probsevere-3';

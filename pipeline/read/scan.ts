@@ -20,7 +20,7 @@ const MAX_GROWN_PX = 150_000;
 const MAX_DETECTION_PX = 50_000;
 
 /** A raw file and the observation time in its name, epoch milliseconds; the header of the file must agree with it. */
-export interface NamedFile {
+interface NamedFile {
   readonly location: string;
   readonly time_ms: number;
 }

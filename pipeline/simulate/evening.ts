@@ -41,7 +41,7 @@ export function scanTimes(seed: number, from_ms: number, to_ms: number, interval
   return times;
 }
 
-export interface EveningOptions {
+interface EveningOptions {
   /** Scans in [from_ms, to_ms). */
   readonly from_ms: number;
   readonly to_ms: number;

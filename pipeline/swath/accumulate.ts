@@ -26,7 +26,7 @@ export interface ScanOfDay {
  * Observed and interpolated values are kept apart, because interpolated values shape the swaths only. An interpolated pixel is
  * dropped once a scan has observed at least as much there.
  */
-export interface DayMaximum {
+interface DayMaximum {
   readonly seen: Map<number, Contribution>;
   readonly filled: Map<number, Contribution>;
 }

@@ -11,7 +11,7 @@ import { type StormPath, stormPaths } from '../storm-paths.ts';
 import { boundsOf, vectorLayer, writeArchive } from './metadata.ts';
 import { lineFeature, type PixelArea, pointFeature, pyramid } from './pyramid.ts';
 
-export interface DailyTilesContent {
+interface DailyTilesContent {
   readonly storm_date: string;
   readonly swaths: readonly Swath[];
   readonly tracks: readonly TrackPoint[];

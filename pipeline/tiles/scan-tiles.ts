@@ -9,7 +9,7 @@ import { isPublished, MOTION_LEAD_MIN, positionAhead } from '../storm-paths.ts';
 import { boundsOf, vectorLayer, writeArchive } from './metadata.ts';
 import { lineFeature, type PixelArea, pointFeature, pyramid } from './pyramid.ts';
 
-export interface ScanTilesContent {
+interface ScanTilesContent {
   readonly scan_time: number;
   readonly mesh: HailField;
   readonly cells: readonly Cell[];

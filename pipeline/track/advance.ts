@@ -34,7 +34,7 @@ const UNKNOWN_VELOCITY_SD_KM_MIN = 60 / 60;
 const PATTERN_SD_KM_MIN = 27 / 60;
 
 /** Input of the tracker for one scan. */
-export interface TrackScan {
+interface TrackScan {
   readonly scan_time: number;
   readonly cells: readonly TrackCell[];
   /** Motion of the pattern around each cell, km/min; null, or all left out, while unknown. */
@@ -44,7 +44,7 @@ export interface TrackScan {
 }
 
 /** Outcome of one scan: the live tracks for the next scan, the rows to publish by track_id, and the track of each cell. */
-export interface TrackStep {
+interface TrackStep {
   readonly live: LiveTracks;
   readonly points: TrackPointShape[];
   readonly trackOfCell: string[];

@@ -61,7 +61,7 @@ const CHANGE_MM_PER_MIN = 0.25;
 const RAPID_MM_PER_MIN = 1;
 const RAPID_RISE_SIZE_MIN_MM = 19; // below severe size a fast rise is only `intensifying`
 
-export interface SizeAt {
+interface SizeAt {
   readonly scan_time: number;
   readonly size_mm: number;
 }

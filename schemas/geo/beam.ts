@@ -80,7 +80,7 @@ export interface DetectionQuality {
 /** Share of a beam that terrain blocks on its way to a distance along the ground, 0..1: the running maximum along the ray. */
 export type BlockedShare = (site_id: string, azimuth_deg: number, distance_km: number, tilt_deg: number) => number;
 
-export interface QualityInput {
+interface QualityInput {
   readonly sites: readonly Antenna[];
   /** Height of the 0 C level above sea level, km. */
   readonly freezing_level_km: number;

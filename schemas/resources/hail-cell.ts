@@ -124,7 +124,7 @@ export const HAIL_CURRENT_EXAMPLE: wire.Example<typeof HailCurrent> = {
 /** Locations in one batch. */
 const BATCH_MAX = 50;
 
-export const BatchLocation = wire.resource('BatchLocation', {
+const BatchLocation = wire.resource('BatchLocation', {
   lat: wire.bodyLat('Latitude.'),
   lon: wire.bodyLon('Longitude.'),
   radius_km: z.number().gt(0).max(150).nullish().meta({ description: 'Search radius; 50 when absent.', unit: 'km' }),

@@ -20,7 +20,7 @@ const DEGREES = 'decimal degrees, WGS84';
  * Shape of a valid row of an upload, for the OpenAPI document. Any value passes: `api/portfolio/rows.ts` checks each row by itself,
  * so that an invalid row does not reject the others.
  */
-export const UploadedRow = z.unknown().meta({
+const UploadedRow = z.unknown().meta({
   id: 'UploadedRow',
   type: 'object',
   description: 'A location; a row with a field of another name is rejected.',

@@ -12,7 +12,7 @@ const geometry = MultiPolygonGeometry.meta({
 });
 
 /** The footprint of everything at or above a size. */
-export const SwathTier = wire.resource('SwathTier', {
+const SwathTier = wire.resource('SwathTier', {
   threshold_mm: wire.mm('Lower bound; the tier holds everything at or above it.'),
   category: z.enum(SIZE_CATEGORIES).meta({ description: 'Size category of the bound.' }),
   area_km2: wire.km2('Sum of the exact pixel areas before simplification: authoritative.'),

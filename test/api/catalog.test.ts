@@ -14,7 +14,7 @@ import { ingestFeedFiles } from '../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { commit } from '../../pipeline/publish/commit.ts';
 import { openRoot } from '../../pipeline/publish/open-root.ts';
-import { publishUndated, type UndatedPart } from '../../pipeline/publish/undated.ts';
+import { publishUndated } from '../../pipeline/publish/undated.ts';
 import { COLLECTIONS, type CollectionName, type FeedState, WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
@@ -607,7 +607,7 @@ async function publishMaking(path: string, hail_probability: number) {
   const hours = forecastRows({ geohash4: '9y68', hail_probability }, '2026-05-01T18:00:00Z', 2);
   const days = outlookRows({ geohash4: '9y68', hail_probability_pct: 100 * hail_probability }, '2026-05-01');
   const segment = { segment: WHOLE_COLLECTION, provenance: 'observed' } as const;
-  const parts: UndatedPart[] = [
+  const parts: Parameters<typeof publishUndated>[1] = [
     { name: 'forecast', brings_data: true, segments: [{ ...segment, table: forecast, rows: hours }] },
     {
       ...{ name: 'outlook', brings_data: true },

@@ -4,19 +4,11 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ApiError } from '../../api/http/errors.ts';
-import {
-  ANSWERS,
-  type Engine,
-  type EngineRole,
-  JOBS,
-  openEngine,
-  openFilesEngine,
-  QueryTimeout,
-} from '../../api/published/duckdb.ts';
+import { ANSWERS, type Engine, JOBS, openEngine, openFilesEngine, QueryTimeout } from '../../api/published/duckdb.ts';
 import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
 import { until } from '../support/until.ts';
 
-async function open(t: ExecutionContext, root: string, role?: EngineRole): Promise<Engine> {
+async function open(t: ExecutionContext, root: string, role?: typeof ANSWERS): Promise<Engine> {
   const engine = openEngine(root, role);
   t.teardown(() => engine.close());
   return engine;
@@ -109,7 +101,7 @@ test('parameters are values, whatever they look like', async (t) => {
   );
 });
 
-const NARROW: EngineRole = { ...ANSWERS, connections: 1, waiting_max: 2 };
+const NARROW = { ...ANSWERS, connections: 1, waiting_max: 2 };
 
 /** Runs until it is interrupted. */
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000) AS a';

@@ -33,14 +33,7 @@ import {
 } from '../../pipeline/forecast/hail-rates.ts';
 import { gaussianMean, type HourColumns, hourlyForecast } from '../../pipeline/forecast/hourly.ts';
 import { type CellHour, cellHour } from '../../pipeline/forecast/model-cells.ts';
-import {
-  coherentHours,
-  contradiction,
-  type OutlookInput,
-  outlookMaker,
-  spcDay,
-  spcPct,
-} from '../../pipeline/forecast/outlook.ts';
+import { coherentHours, contradiction, outlookMaker, spcDay, spcPct } from '../../pipeline/forecast/outlook.ts';
 import {
   availableCells,
   cellReaches,
@@ -48,7 +41,7 @@ import {
   type RiskCell,
   type RiskGrid,
 } from '../../pipeline/forecast/risk-grid.ts';
-import { type ShipInput, ship } from '../../pipeline/forecast/ship.ts';
+import { ship } from '../../pipeline/forecast/ship.ts';
 import { type ModelGrid, readModelHour } from '../../pipeline/read/model-hour.ts';
 import { detectionQuality } from '../../schemas/geo/beam.ts';
 import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
@@ -74,6 +67,8 @@ import { realDay } from '../support/data/published-days.ts';
 import { pluck } from '../support/data/rows.ts';
 import { sharedTest } from '../support/data/shared-data.ts';
 import { EVENING_MS } from '../support/data/small-evening.ts';
+
+type OutlookInput = Parameters<typeof outlookMaker>[0];
 
 /** Three cells side by side: rates by class, month and cell. */
 const CELLS = ['9y68', '9y69', '9y6d'].map((geohash4, col) => ({ geohash4, lat: 35, lon: -97 + col / 3, row: 0, col }));
@@ -836,7 +831,7 @@ test('cells that do not count take no part, and where nothing counts the mean is
 });
 
 /** Air with so much CAPE, mixing ratio, lapse rate, temperature at 500 hPa, shear and height of freezing. */
-function air([cape_j_kg, mixing_ratio_g_kg, lapse_rate_c_km, ...rest]: readonly number[]): ShipInput {
+function air([cape_j_kg, mixing_ratio_g_kg, lapse_rate_c_km, ...rest]: readonly number[]) {
   const [temperature_500_c, shear_ms, freezing_level_m] = rest;
   return { cape_j_kg, mixing_ratio_g_kg, lapse_rate_c_km, temperature_500_c, shear_ms, freezing_level_m };
 }

@@ -18,7 +18,7 @@ import { openRoot } from '../../pipeline/publish/open-root.ts';
 import type { Root } from '../../pipeline/publish/root.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
 import { readGrid } from '../../pipeline/read/mrms.ts';
-import { bucketPath, type EveningOptions, scanTimes, writeScans } from '../../pipeline/simulate/evening.ts';
+import { bucketPath, scanTimes, writeScans } from '../../pipeline/simulate/evening.ts';
 import { feedFiles } from '../../pipeline/simulate/feeds.ts';
 import { MISSING, SIMULATED_PRODUCTS, type SimulatedScan, simulateScan } from '../../pipeline/simulate/fields.ts';
 import { writeGrib2 } from '../../pipeline/simulate/grib2-writer.ts';
@@ -45,7 +45,8 @@ import { scratch } from '../support/data/world.ts';
 /** A quarter of the window: the files count here, not the storms. */
 const SMALL: Scenario = { ...LARGER, window: { ...LARGER.window, rows: 150, cols: 200 } };
 
-const write = (scenario: Scenario, options: EveningOptions) => Array.fromAsync(writeScans(scenario, options));
+const write = (scenario: Scenario, options: Parameters<typeof writeScans>[1]) =>
+  Array.fromAsync(writeScans(scenario, options));
 
 const minutes = (from: number, to: number) => {
   return { from_ms: EVENING_MS + from * MS_PER_MIN, to_ms: EVENING_MS + to * MS_PER_MIN };

@@ -6,18 +6,12 @@ import { BadInput } from '../../pipeline/error.ts';
 import type { CompanionValues, Grid, HailField, ScanField } from '../../pipeline/grid.ts';
 import { readGrid } from '../../pipeline/read/mrms.ts';
 import { uncoveredBlocks } from '../../pipeline/read/uncovered.ts';
-import {
-  type DayMaximum,
-  dayMaxRows,
-  emptyDayMaximum,
-  type ScanOfDay,
-  updateDayMaximum,
-} from '../../pipeline/swath/accumulate.ts';
+import { dayMaxRows, emptyDayMaximum, type ScanOfDay, updateDayMaximum } from '../../pipeline/swath/accumulate.ts';
 import { advectBetween, type FilledPixel } from '../../pipeline/swath/advect-between.ts';
 import { drawTiers } from '../../pipeline/swath/tiers.ts';
-import { type DailyTilesContent, drawDailyTiles } from '../../pipeline/tiles/daily-tiles.ts';
+import { drawDailyTiles } from '../../pipeline/tiles/daily-tiles.ts';
 import { drawReflectivityTiles } from '../../pipeline/tiles/reflectivity-tiles.ts';
-import { drawScanTiles, type ScanTilesContent } from '../../pipeline/tiles/scan-tiles.ts';
+import { drawScanTiles } from '../../pipeline/tiles/scan-tiles.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
@@ -49,7 +43,7 @@ function filling(...filled: ScanOfDay['filled']): ScanOfDay {
   return { ...scan(0, [[0]]), filled };
 }
 
-function maximumOf(...scans: ScanOfDay[]): DayMaximum {
+function maximumOf(...scans: ScanOfDay[]) {
   const maximum = emptyDayMaximum();
   for (const one of scans) updateDayMaximum(maximum, one);
   return maximum;
@@ -257,7 +251,7 @@ const STORM = draw(
   . 1 2 1 .`,
   { row0: 1498, col0: 2998 },
 );
-const CONTENT: ScanTilesContent = {
+const CONTENT: Parameters<typeof drawScanTiles>[0] = {
   scan_time: DAY_MS + 20 * 3_600_000,
   mesh: STORM,
   cells: [cell({ estimated_size_mm: 40, ml_probability: 0.62 })],
@@ -373,7 +367,7 @@ const TRACK = [
   trackPoint({ scan_time: tilesMinute(2), scan_count: 2, lon: -99.95, estimated_size_mm: 42 }),
   trackPoint({ scan_time: tilesMinute(6), state: 'ended', lon: -99.8, estimated_size_mm: 31 }),
 ];
-const DAILY_CONTENT: DailyTilesContent = {
+const DAILY_CONTENT: Parameters<typeof drawDailyTiles>[0] = {
   storm_date: DAY,
   swaths: SWATHS,
   tracks: TRACK,

@@ -7,7 +7,7 @@ import { scanTimes } from '../../pipeline/simulate/evening.ts';
 import { type SimulatedScan, simulateScan } from '../../pipeline/simulate/fields.ts';
 import { type StormState, stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
 import { plainsScenario, type Scenario } from '../../pipeline/simulate/weather.ts';
-import { advanceTracks, cutCells, type TrackScan, type TrackStep, trackId } from '../../pipeline/track/advance.ts';
+import { advanceTracks, cutCells, trackId } from '../../pipeline/track/advance.ts';
 import type { Prediction } from '../../pipeline/track/gate.ts';
 import { extendTrail, hindcasts, motionShare, type TrailStep } from '../../pipeline/track/hindcast.ts';
 import { firstMotion, type Motion, mahalanobis2, predictMotion, updateMotion } from '../../pipeline/track/kalman.ts';
@@ -18,7 +18,6 @@ import {
   nextTrend,
   noLiveTracks,
   recentSizes,
-  type SizeAt,
   STEADY,
   type TrackPointShape,
   trendWord,
@@ -58,6 +57,9 @@ import {
 import { NO_COMPANIONS, pluck } from '../support/data/rows.ts';
 import { square, trackCells } from '../support/data/track-cells.ts';
 import stored from './track/assignment-totals.json' with { type: 'json' };
+
+type TrackStep = ReturnType<typeof advanceTracks>;
+type TrackScan = Parameters<typeof advanceTracks>[1];
 
 /** Cells of a picture: one per connected group of digits, a pixel about a kilometre. */
 function picture(drawing: string): TrackCell[] {
@@ -487,7 +489,7 @@ test('two beginnings of a day never share an id: scans, cells and parts of a cel
 const TREND_START = Date.parse('2026-05-01T20:00:00Z');
 
 /** Sizes two minutes apart. */
-function every2Minutes(sizes: readonly number[]): SizeAt[] {
+function every2Minutes(sizes: readonly number[]) {
   return sizes.map((size_mm, i) => ({ scan_time: TREND_START + 2 * i * MS_PER_MIN, size_mm }));
 }
 

@@ -1,11 +1,11 @@
 import test from 'ava';
-import { type CallLimits, openCallLimits } from '../../api/http/call-limits.ts';
+import { openCallLimits } from '../../api/http/call-limits.ts';
 import { startProxy } from '../support/store/proxy.ts';
 import { hasPostgres, onPostgres, type World } from '../support/store/world.ts';
 
 const urlOf = ({ location }: World) => ('url' in location ? location.url : '');
 
-async function admitted(processes: readonly CallLimits[], count: number): Promise<number> {
+async function admitted(processes: readonly Awaited<ReturnType<typeof openCallLimits>>[], count: number) {
   const calls = Array.from({ length: count }, (_, k) => processes[k % processes.length]?.countCall('key', 10));
   return (await Promise.all(calls)).filter((each) => each?.retry_after_s === null).length;
 }

@@ -17,9 +17,9 @@ import { jobFilePath } from '../../api/jobs/files.ts';
 import type { JobHandlers } from '../../api/jobs/kinds.ts';
 import { acceptJob, filedJobs, pendingSince } from '../../api/jobs/rows.ts';
 import { startJobs } from '../../api/jobs/run.ts';
-import { type DatabaseLocation, openDatabase } from '../../api/records/database.ts';
+import { openDatabase } from '../../api/records/database.ts';
 import { isOutage, LockNotGiven, OutcomeUnknown } from '../../api/records/errors.ts';
-import { type OpenedServices, openServices } from '../../api/services.ts';
+import { openServices } from '../../api/services.ts';
 import { newId } from '../../schemas/ids.ts';
 import { scanId } from '../../schemas/time.ts';
 import { editionOf, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
@@ -94,7 +94,7 @@ if (hasPostgres) {
       await openServices({ ...SETTINGS, data_root, database_url }),
     ];
     t.teardown(() => Promise.all(opened.map(({ close }) => close())));
-    const [{ services }] = opened as [OpenedServices];
+    const [{ services }] = opened as [Awaited<ReturnType<typeof openServices>>];
     const { records } = services;
     const tenant = await makeTenant(records, world, 'acme');
     const { business_id, key_id } = tenant.caller;
@@ -177,7 +177,7 @@ if (hasPostgres) {
 } else test.skip('the records on a real PostgreSQL (HAIL_TEST_DATABASE_URL is not set)', () => {});
 
 /** Ends every connection to the schema of a test. */
-async function endConnections(location: DatabaseLocation): Promise<void> {
+async function endConnections(location: Parameters<typeof openDatabase>[0]): Promise<void> {
   const url = 'url' in location ? location.url : '';
   const client = new pg.Client(url);
   await client.connect();

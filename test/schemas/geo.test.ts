@@ -5,14 +5,7 @@ import fc from 'fast-check';
 import geodesic from 'geographiclib-geodesic';
 import { authalicQ } from '../../schemas/geo/area.ts';
 import { boxAround } from '../../schemas/geo/around.ts';
-import {
-  type Antenna,
-  beamAt,
-  beamHeightKm,
-  detectionQuality,
-  partialBlockage,
-  type QualityInput,
-} from '../../schemas/geo/beam.ts';
+import { type Antenna, beamAt, beamHeightKm, detectionQuality, partialBlockage } from '../../schemas/geo/beam.ts';
 import { type Blockage, blockageOf } from '../../schemas/geo/blockage.ts';
 import { destination } from '../../schemas/geo/distance.ts';
 import { fillPolygons, type PixelRuns } from '../../schemas/geo/fill.ts';
@@ -44,7 +37,7 @@ const radar = (id: string, distance_km: number, bearing_deg = 90): Antenna => {
   const place = destination(HERE, bearing_deg, distance_km);
   return { id, ...place, antenna_m: 0 };
 };
-const quality = (sites: readonly Antenna[], input: Partial<QualityInput> = {}) =>
+const quality = (sites: readonly Antenna[], input: Partial<Parameters<typeof detectionQuality>[1]> = {}) =>
   detectionQuality(HERE, { sites, freezing_level_km: 4, ground_m: 0, ...input });
 const ascending = (values: readonly number[]) => values.toSorted((a, b) => a - b);
 const round2 = (value: number) => Math.round(value * 100) / 100;

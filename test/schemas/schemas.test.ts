@@ -11,7 +11,6 @@ import { explainError } from '../../pipeline/commands/arguments.ts';
 import { columns, type Table, table } from '../../schemas/columns.ts';
 import { systemFault } from '../../schemas/command-line.ts';
 import {
-  type ClockLook,
   type DeletionClock,
   dueForDeletion,
   isDoubted,
@@ -72,6 +71,8 @@ import { PROJECT, readDocument } from '../support/data/markdown.ts';
 import { isValidMultiPolygon } from '../support/data/rings.ts';
 import { DAY_MS, pluck, trackPoint } from '../support/data/rows.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
+
+type ClockLook = Parameters<typeof lookAtClock>[1];
 
 test('columns come in the order of the schema, with type, unit and whether they may be missing', (t) => {
   const row = z.object({ name: text('Who.'), size_mm: millimetres('How large.').nullable() });

@@ -10,7 +10,7 @@ import { readModelFolder } from '../../pipeline/commands/feeds.ts';
 import { BadInput } from '../../pipeline/error.ts';
 import { pollFeed, publishPoll } from '../../pipeline/feeds/schedule.ts';
 import {
-  type FieldSelector,
+  type HAIL_FIELDS,
   horizonHours,
   modelKeys,
   parseIndex,
@@ -376,11 +376,11 @@ const BUCKET_INDEX = `1:0:d=2026050118:REFC:entire atmosphere:3 hour fcst:
 6:4600:d=2026050118:CAPE:255-0 mb above ground:3 hour fcst:
 `;
 
-function ranges(...selectors: readonly FieldSelector[]) {
+function ranges(...selectors: readonly (typeof HAIL_FIELDS)[number][]) {
   return selectRanges(parseIndex(BUCKET_INDEX, 'index', BUCKET_RUN), selectors).map(({ start, end }) => [start, end]);
 }
 
-const field = (name: string, ...levels: string[]): FieldSelector => ({ name, levels });
+const field = (name: string, ...levels: string[]): (typeof HAIL_FIELDS)[number] => ({ name, levels });
 
 test('a message ends where the next begins, the last one with the file', (t) => {
   t.deepEqual(ranges(field('MXUPHL', '5000-2000 m above ground')), [[1000, 1500]]);

@@ -11,12 +11,7 @@ import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
 import { findImpacts, readHailPixels } from '../../../api/queries/impacts.ts';
 import { radarCoverage } from '../../../api/queries/radar-coverage.ts';
 import { readScanCoverage, type UncoveredRuns } from '../../../api/queries/scan-detections.ts';
-import {
-  earlierHail,
-  type ReadVerification,
-  readVerification,
-  type VerificationQuestion,
-} from '../../../api/queries/verification.ts';
+import { earlierHail, type ReadVerification, readVerification } from '../../../api/queries/verification.ts';
 import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
 import { clearDate } from '../../../pipeline/publish/commit-dates.ts';
 import { uncoveredRows } from '../../../pipeline/publish/segment.ts';
@@ -96,7 +91,7 @@ async function openedOn(t: ExecutionContext, root: string) {
 async function onPublished<Result>(
   root: string,
   work: (
-    ask: (question: VerificationQuestion) => Promise<ReadVerification>,
+    ask: (question: Parameters<typeof readVerification>[2]) => Promise<ReadVerification>,
     rows: { readonly seen: readonly Seen[]; readonly reports: readonly (Seen & { readonly time: number })[] },
   ) => Promise<Result>,
 ): Promise<Result> {

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import geodesic from 'geographiclib-geodesic';
 import { stateQuery } from '../../../api/http/decode.ts';
 import { CELL_LIMIT, CELLS_MAX, checkUpload, csvRows } from '../../../api/portfolio/rows.ts';
-import { findImpacts, type HailPixels, impactsPage, portfolioGaps } from '../../../api/queries/impacts.ts';
+import { findImpacts, impactsPage, portfolioGaps } from '../../../api/queries/impacts.ts';
 import { type AreaShape, pointShape, polygonShape, submittedRing } from '../../../api/rules/area-geometry.ts';
 import { holds, isWithin } from '../../../api/rules/areas.ts';
 import { qualityAt } from '../../../api/rules/detection-quality.ts';
@@ -19,7 +19,7 @@ import { pixelKey } from '../../../api/rules/pixel-distance.ts';
 import { radarCoverageOf } from '../../../api/rules/radar-coverage.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import { ringTree } from '../../../api/rules/ring-tree.ts';
-import { type WatchPlace, watchBox, watchPolygons } from '../../../api/rules/watch-area.ts';
+import { watchBox, watchPolygons } from '../../../api/rules/watch-area.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { geodesicAreaKm2 } from '../../../schemas/geo/hull.ts';
 import { colLon, LATTICE, latRow, lonCol, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
@@ -414,7 +414,7 @@ sharedTest('the boxes of three states hold the rows and columns measured indepen
   }
 });
 
-function place(fields: Partial<WatchPlace>): WatchPlace {
+function place(fields: Partial<Parameters<typeof watchPolygons>[0]>): Parameters<typeof watchPolygons>[0] {
   return { areas: null, geometry: null, west: null, south: null, east: null, north: null, ...fields };
 }
 
@@ -676,7 +676,7 @@ for (const [row, reason] of [
   });
 
 /** One detection in every pixel of a picture near 40 N, 95 W. */
-function hail(picture: string): HailPixels {
+function hail(picture: string): Parameters<typeof findImpacts>[1] {
   const { window, rowStart, col, tenths } = draw(picture);
   const pixels = new Map<number, { max_mm: number; detections: number }>();
   for (let row = 0; row < window.rows; row++)
@@ -691,7 +691,7 @@ function middle(row: number, col: number): Position {
 }
 
 /** The impact of a location at a position; null without one. */
-async function impactOf(position: Position, pixels: HailPixels) {
+async function impactOf(position: Position, pixels: Parameters<typeof findImpacts>[1]) {
   return (await findImpacts([{ id: 'loc_1', name: 'Depot', ...position }], pixels)).at(0) ?? null;
 }
 

@@ -6,7 +6,6 @@ import {
   methodologyOf,
   needsTimes,
   type PixelDay,
-  type ReportSeen,
   signsAround,
   verificationHash,
 } from '../../../api/rules/verification.ts';
@@ -16,6 +15,8 @@ import { METHODOLOGY_VERSION, VERDICTS, type VerificationEvent } from '../../../
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../../schemas/units.ts';
 import { pluck } from '../../support/data/rows.ts';
+
+type ReportSeen = Parameters<typeof signsAround>[2][number];
 
 const DAY = '2026-05-01';
 const NOON = Date.parse(`${DAY}T12:00:00Z`);

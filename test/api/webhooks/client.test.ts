@@ -9,13 +9,7 @@ import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { selfSigned } from '../../../api/commands/webhook-listen.ts';
 import { SettingsError } from '../../../api/config.ts';
-import {
-  type NameResolver,
-  openResolver,
-  openWebhookClient,
-  type WebhookClient,
-  type WebhookClientOptions,
-} from '../../../api/webhooks/client.ts';
+import { openResolver, openWebhookClient } from '../../../api/webhooks/client.ts';
 import { SAMPLES } from '../../../api/webhooks/event-samples.ts';
 import { isPublic, networks, parseReceiverUrl, refusalReason } from '../../../api/webhooks/public-address.ts';
 import { signatureFault, signatureHeaders } from '../../../api/webhooks/signature.ts';
@@ -24,6 +18,8 @@ import { threatLevel } from '../../../schemas/webhook-events.ts';
 import { now_s, QUESTIONS, vectors } from '../../support/data/webhook-vectors.ts';
 import { flood, trickle } from '../../support/service/hostile.ts';
 import { type Received, type Receiver, startReceiver } from '../../support/service/receiver.ts';
+
+type WebhookClient = ReturnType<typeof openWebhookClient>;
 
 /** What is known of a name; `silent`: nothing is answered. */
 type Known = { readonly A?: readonly string[]; readonly AAAA?: readonly string[] } | 'silent';
@@ -91,11 +87,12 @@ const HALF = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 const PUBLIC = '93.184.215.14';
 
 /** A resolver that knows its answers, one after the other; the last is given from then on. */
-function answering(...answers: readonly (readonly string[] | null)[]): NameResolver & { readonly asked: string[] } {
+function answering(...answers: readonly (readonly string[] | null)[]) {
   const asked: string[] = [];
   return {
     asked,
-    resolve: async (name) => answers[Math.min(asked.push(name), answers.length) - 1] as readonly string[] | null,
+    resolve: async (name: string) =>
+      answers[Math.min(asked.push(name), answers.length) - 1] as readonly string[] | null,
     close: () => {},
   };
 }
@@ -105,7 +102,7 @@ const UNHURRIED = 6;
 /** Limits that no test waits for. */
 const HOURS = 1_000;
 
-function open(t: ExecutionContext, options: Partial<WebhookClientOptions>): WebhookClient {
+function open(t: ExecutionContext, options: Partial<Parameters<typeof openWebhookClient>[0]>): WebhookClient {
   const defaults = { allow_cidrs: [], ca_file: null, time_scale: UNHURRIED, resolver: answering([]) };
   const webhookClient = openWebhookClient({ ...defaults, ...options });
   t.teardown(webhookClient.close);
@@ -116,7 +113,7 @@ function open(t: ExecutionContext, options: Partial<WebhookClientOptions>): Webh
 function openTo(
   t: ExecutionContext,
   { ca_file }: Receiver,
-  options: Partial<WebhookClientOptions> = {},
+  options: Partial<Parameters<typeof openWebhookClient>[0]> = {},
 ): WebhookClient {
   return open(t, { allow_cidrs: LOCAL, ca_file, resolver: answering(['127.0.0.1']), ...options });
 }
@@ -411,7 +408,7 @@ test.serial('a status decides, also when the body after it hangs', async (t) => 
 });
 
 test('a receiver whose name servers are silent is not found', async (t) => {
-  const resolver: NameResolver = { ...answering([]), resolve: () => new Promise(() => {}) };
+  const resolver = { ...answering([]), resolve: () => new Promise<null>(() => {}) };
   const attempt = await post(open(t, { time_scale: 0.1, resolver }), `https://${HOOKS}/`);
   t.like(attempt, { status_code: null, error_class: 'timeout', error: 'no connection within 2 s' });
 });

@@ -7,10 +7,10 @@ import test, { type ExecutionContext } from 'ava';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { setMember } from '../../../api/accounts/businesses.ts';
 import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/accounts/mail.ts';
-import { matchScan, POINT_AREA_RADIUS_KM, type ScanHail, type WatchedPlace } from '../../../api/alerts/places.ts';
+import { matchScan, POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/places.ts';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { CommitFailed } from '../../../api/records/errors.ts';
-import type { NewTask } from '../../../api/records/tasks.ts';
+import type { Queue } from '../../../api/records/tasks.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
 import { SAMPLES } from '../../../api/webhooks/event-samples.ts';
@@ -42,6 +42,8 @@ import {
   type WebhookService,
 } from '../../support/service/webhooks.ts';
 import { until } from '../../support/until.ts';
+
+type ScanHail = Parameters<typeof matchScan>[1];
 
 /** A service that sends to a receiver on this machine, its waits a thousandth of the usual ones. */
 async function sending(t: ExecutionContext) {
@@ -524,8 +526,8 @@ async function mailServer(t: ExecutionContext, takes: boolean) {
 
 /** Records that keep what is queued. */
 function outbox() {
-  const added: NewTask[] = [];
-  const queue = { add: async (_: unknown, task: NewTask) => void added.push(task) };
+  const added: Parameters<Queue['add']>[1][] = [];
+  const queue = { add: async (_: unknown, task: Parameters<Queue['add']>[1]) => void added.push(task) };
   const records = {
     transaction: async <Result>(work: (rows: never) => Promise<Result>) => await work(undefined as never),
   };

@@ -4,12 +4,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import weights from '../../../data/reference/hail-model.json' with { type: 'json' };
 import { type CellShape, findCells, findObjects } from '../../../pipeline/detect/cells.ts';
-import {
-  detectionConfidence,
-  type Evidence,
-  type FoundCells,
-  findDetections,
-} from '../../../pipeline/detect/detections.ts';
+import { detectionConfidence, findDetections } from '../../../pipeline/detect/detections.ts';
 import { type DetectionHistory, emptyDetectionHistory } from '../../../pipeline/detect/history.ts';
 import { labelComponents, labelHail } from '../../../pipeline/detect/label.ts';
 import {
@@ -17,7 +12,6 @@ import {
   cellProbability,
   detectionPredictors,
   FEATURES,
-  type HailModel,
   hailProbability,
   modelProbability,
   type Predictors,
@@ -38,7 +32,7 @@ import { NO_COMPANIONS, pluck } from '../../support/data/rows.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** What the cells of a scan were found by, as `processScan` hands it to `findDetections`. */
-function foundCells(input: ScanInput, cells: readonly CellShape[] = findCells(input)): FoundCells {
+function foundCells(input: ScanInput, cells: readonly CellShape[] = findCells(input)) {
   const matches = matchObjects(input.mesh, cells, input.probsevere ?? [], input.scan_time);
   return { labels: labelHail(input.mesh), cells, matches };
 }
@@ -677,11 +671,11 @@ test('a predictor outside what the model was fitted on is held at the edge and f
 
 test('a missing predictor is taken at its mean at such a MESH, and its shift is added', (t) => {
   const term = { weight: 0, mean: 0, scale: 1, low: -100, high: 100, missing: { base: 0, slope: 0, shift: 0 } };
-  const model: HailModel = {
+  const model: Parameters<typeof modelProbability>[0] = {
     version: 'test',
     intercept: 0,
     terms: {
-      ...(Object.fromEntries(FEATURES.map((feature) => [feature, term])) as HailModel['terms']),
+      ...(Object.fromEntries(FEATURES.map((feature) => [feature, term])) as typeof weights.terms),
       echo_top_50_above_freezing: { ...term, weight: 1, missing: { base: 0.5, slope: 2, shift: -1.25 } },
     },
     curve: { score: [0, 10], probability: [0, 1] },
@@ -939,7 +933,7 @@ for (const [mesh_mm, scan_count, posh_pct, hdqi, confidence] of [
     t.is(Math.round(found * 1000) / 1000, confidence);
   });
 
-const EVIDENCE: Evidence = { mesh_mm: 25, scan_count: 2, posh_pct: 50, hdqi: 0.7, small: false, spike: false };
+const EVIDENCE = { mesh_mm: 25, scan_count: 2, posh_pct: 50, hdqi: 0.7, small: false, spike: false };
 
 for (const more of [{ mesh_mm: 26 }, { scan_count: 3 }, { posh_pct: 60 }, { hdqi: 0.8 }] as const)
   test(`confidence rises with ${Object.keys(more)[0]}`, (t) => {

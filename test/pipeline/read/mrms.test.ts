@@ -15,9 +15,9 @@ import {
 import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
 import { gunzip } from '../../../pipeline/raw-file.ts';
 import { checkGridValues, hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
-import { type FileObject, type ProbSevereFile, readProbSevere } from '../../../pipeline/read/probsevere.ts';
+import { type FileObject, readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { MRMS_PRODUCTS, PRODUCTS, type Product } from '../../../pipeline/read/products.ts';
-import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
+import { readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { uncoveredBlocks } from '../../../pipeline/read/uncovered.ts';
 import { contentHash, faultOf } from '../../../pipeline/sources/integrity.ts';
 import { draw } from '../../support/data/draw.ts';
@@ -260,7 +260,7 @@ function uniform(name: string, { rows, columns }: GridOptions, tenths: number): 
   return path;
 }
 
-function probsevere(name: string, storms: Record<string, { mesh: string; west: number }>, source = 'NOAA'): NamedFile {
+function probsevere(name: string, storms: Record<string, { mesh: string; west: number }>, source = 'NOAA') {
   const features = Object.entries(storms).map(([ID, { mesh, west }]) => ({
     geometry: {
       type: 'Polygon',
@@ -279,7 +279,7 @@ const vil = written('vil', [0, 20, 155, 80], { number: 41 });
 const echoTop = written('top', [0, 20, 20, 120], { number: 46 });
 
 /** A file under a name that gives the time of the scan. */
-function named(location: string, time_ms = SCAN_TIME): NamedFile {
+function named(location: string, time_ms = SCAN_TIME) {
   return { location, time_ms };
 }
 
@@ -946,7 +946,7 @@ function figures(): Record<string, DayFigures> {
   return JSON.parse(readFileSync(sharedData('expected.json'), 'utf8')).probsevere;
 }
 
-function realFile(name: string): ProbSevereFile {
+function realFile(name: string) {
   return readProbSevere(readFileSync(sharedData('probsevere', name)), name);
 }
 

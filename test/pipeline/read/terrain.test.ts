@@ -6,12 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
 import type { HeightGrid } from '../../../pipeline/grid.ts';
-import {
-  examineRadars,
-  heightWindow,
-  type RadarBlockage,
-  radarBlockage,
-} from '../../../pipeline/read/beam-blockage.ts';
+import { examineRadars, heightWindow, radarBlockage } from '../../../pipeline/read/beam-blockage.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
 import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import type { Antenna } from '../../../schemas/geo/beam.ts';
@@ -24,6 +19,8 @@ import { type ModelFieldSpec, modelFile, writeModelField } from '../../support/d
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { EVENING_MS } from '../../support/data/small-evening.ts';
 import { scratch } from '../../support/data/world.ts';
+
+type RadarBlockage = ReturnType<typeof radarBlockage>;
 
 /** Six rows of eight pixels of half a degree from 50 N 100 W; heights tell their row and column. */
 const PLAIN: DemFile = {

@@ -5,7 +5,7 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { type Field, parseGrib2 } from '../../../pipeline/grib2/index.ts';
 import { type Grid, gridValue } from '../../../pipeline/grid.ts';
 import { gunzip } from '../../../pipeline/raw-file.ts';
-import { type GridClaim, readGrid } from '../../../pipeline/read/mrms.ts';
+import { readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { SIMULATED_PRODUCTS, simulateScan } from '../../../pipeline/simulate/fields.ts';
 import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
@@ -15,6 +15,8 @@ import { rowLat, type Window } from '../../../schemas/geo/lattice.ts';
 import { complexPacking, gribFile } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
+
+type GridClaim = NonNullable<Parameters<typeof readGrid>[2]>;
 
 // One bit after the other of every header is flipped. Each copy must be refused, or give the same product, time and values.
 

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import type { WatchParts } from '../../../api/alerts/watch.ts';
+import type { createWatch } from '../../../api/alerts/watch.ts';
 import type { Records } from '../../../api/billing/records.ts';
 import { NO_METER } from '../../../api/http/metrics.ts';
 import type { Edition } from '../../../api/published/catalog.ts';
@@ -103,7 +103,7 @@ const live: Live = {
 export function watchPartsOf(
   records: Records,
   { now, published = () => [] }: { readonly now: () => number; readonly published?: () => readonly MadeScan[] },
-): Omit<WatchParts, 'catalog'> & { readonly queue: Queue } {
+): Parameters<typeof createWatch>[0] & { readonly queue: Queue } {
   const engine = {
     columns: async (_: string, [, scan_ms]: readonly unknown[]) => {
       const found = published().filter((scan) => timeOf(scan) === scan_ms);

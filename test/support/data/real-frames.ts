@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import type { HailField, ScanField } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
-import { advanceTracks, type TrackStep } from '../../../pipeline/track/advance.ts';
+import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { pixelsMoved } from '../../../pipeline/track/hindcast.ts';
 import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { type Vector, velocityOf } from '../../../pipeline/track/motion.ts';
@@ -67,7 +67,7 @@ export interface ObjectFrame {
 
 interface FrameStep {
   readonly frame: CoreFrame;
-  readonly step: TrackStep;
+  readonly step: ReturnType<typeof advanceTracks>;
   /** Motion of the pattern around each cell. */
   readonly pattern_motions: readonly (Vector | null)[];
   /** Track of each cell; the strongest where tracks share it. */

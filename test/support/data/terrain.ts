@@ -1,5 +1,5 @@
 import { publishUndated } from '../../../pipeline/publish/undated.ts';
-import type { RayStep } from '../../../pipeline/read/beam-blockage.ts';
+import type { radarBlockage } from '../../../pipeline/read/beam-blockage.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
 import { blockage } from '../../../schemas/tables/derived.ts';
 import type { DemFile } from './dem.ts';
@@ -24,10 +24,10 @@ export const PLAIN: DemFile = { ...WALL, height: () => 0 };
 
 /** Rays of KTLX: free, but for a share of one tilt between two azimuths from a distance on. */
 export function raysOfKtlx(
-  blocked: readonly Pick<RayStep, 'tilt_deg' | 'distance_km' | 'blocked'>[],
+  blocked: readonly Readonly<Record<'tilt_deg' | 'distance_km' | 'blocked', number>>[],
   from_deg: number,
   to_deg: number,
-): RayStep[] {
+): ReturnType<typeof radarBlockage>['steps'] {
   return Array.from({ length: 360 }, (_, azimuth_deg) => {
     const ray = { radar_id: KTLX.id, azimuth_deg };
     const steps = azimuth_deg >= from_deg && azimuth_deg <= to_deg ? blocked : [];
@@ -41,7 +41,7 @@ export const RING_OF_KTLX = raysOfKtlx([{ tilt_deg: 0.5, distance_km: 1, blocked
 /** Publishes a table of blockage on a data root. */
 export function publishBlockage(
   path: string,
-  steps: readonly RayStep[],
+  steps: ReturnType<typeof radarBlockage>['steps'],
   terrain = { terrain_file: 'wall.tif', terrain_step_arcsec: 18 },
 ): Promise<{ readonly file: PublishedFile }> {
   const rows = steps.map((step) => ({ ...step, ...terrain }));

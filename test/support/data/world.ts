@@ -12,7 +12,7 @@ import type { Root } from '../../../pipeline/publish/root.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read.ts';
 import { openSession, type Session } from '../../../pipeline/scans/session.ts';
-import { type EveningOptions, writeScans } from '../../../pipeline/simulate/evening.ts';
+import { writeScans } from '../../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
@@ -91,7 +91,7 @@ async function readEvening(window: Window): Promise<RawScan[]> {
   }));
 }
 
-async function simulate(window: Window, run: Pick<EveningOptions, 'from_ms' | 'to_ms' | 'out'>): Promise<void> {
+async function simulate(window: Window, run: Parameters<typeof writeScans>[1]): Promise<void> {
   const scenario = { seed: 41, window, day_type: 'outbreak', steady: true, sites: WSR88D } as const;
   for await (const _ of writeScans(scenario, run));
 }

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import pino, { type Logger } from 'pino';
+import pino from 'pino';
 import type { JobHandlers, JobToMake } from '../../../api/jobs/kinds.ts';
-import type { RunSettings } from '../../../api/jobs/run.ts';
 import { startJobs } from '../../../api/jobs/run.ts';
 import type { ExportParams } from '../../../schemas/resources/export-job.ts';
 import type { ReportRequest } from '../../../schemas/resources/report-job.ts';
@@ -61,7 +60,11 @@ export async function startJobService(options: Partial<ServiceOptions> = {}) {
     ...service,
     clock,
     /** Starts a worker; what it returns ends it, and so does the end of the test. */
-    work: (jobHandlers: JobHandlers, settings: Partial<RunSettings> = {}, log: Logger = pino({ level: 'silent' })) => {
+    work: (
+      jobHandlers: JobHandlers,
+      settings: Parameters<typeof startJobs>[3] = {},
+      log = pino({ level: 'silent' }),
+    ) => {
       const end = startJobs(service.services, log, jobHandlers, { retry_wait_ms: 0, ...settings });
       ends.push(end);
       return end;

@@ -10,12 +10,12 @@ import { livez, readyz } from '../../../api/routes/health.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { tileStyle } from '../../../api/routes/tile-style.ts';
 import type { Telemetry } from '../../../api/server/answer.ts';
-import { type AppOptions, createApp } from '../../../api/server/app.ts';
+import { createApp } from '../../../api/server/app.ts';
 import type { Endpoint } from '../../../api/server/endpoint.ts';
 import { createHttpServer, serveApp } from '../../../api/server/http-server.ts';
 import type { PublicRoute } from '../../../api/server/public.ts';
 import { openServices, type Services } from '../../../api/services.ts';
-import type { WebhookClient } from '../../../api/webhooks/client.ts';
+import type { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { SCRATCH } from '../data/world.ts';
 
 let made: Promise<Buffer> | undefined;
@@ -58,8 +58,8 @@ export interface ServiceOptions {
   readonly now?: () => number;
   /** Parts that stand in for the real ones. */
   readonly records?: (records: Records) => Records;
-  readonly webhookClient?: WebhookClient;
-  readonly app?: Partial<AppOptions>;
+  readonly webhookClient?: ReturnType<typeof openWebhookClient>;
+  readonly app?: Partial<Parameters<typeof createApp>[0]>;
   /** Probes and files when left out. */
   readonly public_routes?: (services: Services) => readonly PublicRoute[];
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAIL_TASK, sendMail } from '../../../api/accounts/mail.ts';
-import type { PostOutcome, WebhookClient } from '../../../api/webhooks/client.ts';
+import type { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage } from '../../../api/webhooks/delivery-worker.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { EventBody, type EventType } from '../../../schemas/webhook-events.ts';
@@ -8,6 +8,8 @@ import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts'
 
 export const WEBHOOKS = '/v1/webhooks';
 export const RECEIVER = 'https://hooks.example.com/hail';
+
+type WebhookClient = ReturnType<typeof openWebhookClient>;
 
 /** A delivery as a receiver sees it. */
 interface Received {
@@ -22,7 +24,7 @@ interface Received {
 export interface Receivers extends WebhookClient {
   readonly received: Received[];
   /** How they answer from now on: a status, or the class of what fails. */
-  answer: (received: Received) => number | 'timeout' | 'blocked' | Partial<PostOutcome>;
+  answer: (received: Received) => number | 'timeout' | 'blocked' | Partial<Awaited<ReturnType<WebhookClient['post']>>>;
 }
 
 /** Receivers that answer 200. They take every address, except ones that begin with `http:`. */
@@ -41,7 +43,7 @@ export function receivers(): Receivers {
   return all;
 }
 
-function attemptOf(answer: ReturnType<Receivers['answer']>): PostOutcome {
+function attemptOf(answer: ReturnType<Receivers['answer']>): Awaited<ReturnType<WebhookClient['post']>> {
   const silent = {
     status_code: null,
     error: null,

@@ -9,8 +9,8 @@ import type { Caller } from '../../../api/accounts/keyring.ts';
 import { createKey } from '../../../api/accounts/keys.ts';
 import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
 import type { Charge } from '../../../api/billing/ledger.ts';
-import { type Records, type RecordsSettings, recordsOver } from '../../../api/billing/records.ts';
-import { type DatabaseLocation, openDatabase } from '../../../api/records/database.ts';
+import { type Records, recordsOver } from '../../../api/billing/records.ts';
+import { openDatabase } from '../../../api/records/database.ts';
 import type { Waits } from '../../../api/records/postgres.ts';
 import { newId } from '../../../schemas/ids.ts';
 import { PATIENCE } from './patience.ts';
@@ -20,9 +20,11 @@ export interface World {
   /** The data clock, epoch milliseconds. */
   now_ms: number;
   /** The records; each call is another process as far as the records can tell. */
-  readonly open: (settings?: Partial<RecordsSettings> & { readonly waits?: Waits }) => Promise<Records>;
+  readonly open: (
+    settings?: Partial<Parameters<typeof recordsOver>[1] & { readonly waits: Waits }>,
+  ) => Promise<Records>;
   /** Where other processes find it. */
-  readonly location: DatabaseLocation;
+  readonly location: Parameters<typeof openDatabase>[0];
 }
 
 type Body = (t: ExecutionContext, world: World) => Promise<void>;
@@ -62,7 +64,7 @@ export async function newSchema(t: ExecutionContext): Promise<string> {
 export const onPostgres: Register = (title, body) =>
   test.serial(title, async (t) => runIn(t, body, { url: await newSchema(t) }));
 
-async function runIn(t: ExecutionContext, body: Body, location: DatabaseLocation): Promise<void> {
+async function runIn(t: ExecutionContext, body: Body, location: Parameters<typeof openDatabase>[0]): Promise<void> {
   const opened: Records[] = [];
   const world: World = {
     now_ms: NOON_MS,

@@ -1,9 +1,9 @@
 import type { ExecutionContext } from 'ava';
-import { type NewTask, openQueue, type Task, type WorkSettings } from '../../../api/records/tasks.ts';
+import { openQueue, type Queue, type Task } from '../../../api/records/tasks.ts';
 import type { World } from '../store/world.ts';
 import { until } from '../until.ts';
 
-export const SETTINGS: WorkSettings = { at_once: 8, at_once_of_group: 4, lease_ms: 60_000 };
+export const SETTINGS: Parameters<Queue['work']>[1] = { at_once: 8, at_once_of_group: 4, lease_ms: 60_000 };
 
 /** A queue as one process has it, with its own connections. */
 export type Process = Awaited<ReturnType<typeof openProcess>>;
@@ -29,7 +29,7 @@ export async function openProcess(t: ExecutionContext, world: World, settings: P
     failures,
     /** What kept it from taking and removing tasks. */
     troubles,
-    add: (...tasks: readonly Partial<NewTask>[]) =>
+    add: (...tasks: readonly Partial<Parameters<Queue['add']>[1]>[]) =>
       records.transaction((rows) =>
         queue.add(rows, ...tasks.map((task) => ({ name: 'write', group: 'one', payload: null, ...task }))),
       ),

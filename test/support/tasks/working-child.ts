@@ -1,7 +1,6 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { recordsOver } from '../../../api/billing/records.ts';
-import type { DatabaseLocation } from '../../../api/records/database.ts';
 import { openDatabase } from '../../../api/records/database.ts';
 import { openQueue } from '../../../api/records/tasks.ts';
 import { SETTINGS } from './diary.ts';
@@ -11,7 +10,7 @@ import { SETTINGS } from './diary.ts';
  * `node working-child.ts LOCATION LEASE_MS`.
  */
 const [place = '', lease_ms = ''] = process.argv.slice(2);
-const location: DatabaseLocation = JSON.parse(place);
+const location: Parameters<typeof openDatabase>[0] = JSON.parse(place);
 const records = await recordsOver(openDatabase(location), { now: Date.now });
 const say = (line: string) => writeSync(1, `${line}\n`);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

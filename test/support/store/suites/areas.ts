@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
-import { AREAS, type AreaToMake, areaUse, changeArea, insertArea, removeArea } from '../../../../api/alerts/areas.ts';
+import { AREAS, areaUse, changeArea, insertArea, removeArea } from '../../../../api/alerts/areas.ts';
 import { areaRings } from '../../../../api/alerts/places.ts';
 import { createSubscription, deleteSubscription } from '../../../../api/alerts/subscriptions.ts';
 import type { StoredAnswer } from '../../../../api/billing/idempotency.ts';
@@ -32,12 +32,12 @@ function shapeOf(ring: Ring): AreaShape {
 }
 
 /** A corridor of 4,561 positions that begins at a longitude. */
-function corridor(west: number): AreaToMake {
+function corridor(west: number): Parameters<typeof insertArea>[1] {
   const shape = shapeOf(corridorRing([west, 34.5]));
   return { kind: 'polygon', name: 'line', real_time: true, purpose: 'both', group_id: null, shape };
 }
 
-function mast(name: string, group_id: string | null = null): AreaToMake {
+function mast(name: string, group_id: string | null = null): Parameters<typeof insertArea>[1] {
   return {
     kind: 'point',
     name,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { verifyLedger } from '../../../../api/billing/usage.ts';
-import { type DatabaseLocation, snapshot } from '../../../../api/records/database.ts';
+import { type openDatabase, snapshot } from '../../../../api/records/database.ts';
 import { pluck } from '../../data/rows.ts';
 import { makeTenant, type Register } from '../world.ts';
 
@@ -13,7 +13,7 @@ const KILLED_AFTER = [1, 40, 333, 1000];
 
 /** Runs a child that charges, kills it once it said so many charges, and returns every charge that it said. */
 async function chargeUntilKilled(
-  location: DatabaseLocation,
+  location: Parameters<typeof openDatabase>[0],
   owner: readonly string[],
   round: number,
   said: number,
