@@ -4,7 +4,7 @@ import { readAddress } from './address.ts';
 import { openArchives } from './data/archives.ts';
 import { openService } from './data/service.ts';
 import { type HailMap, openMap } from './map/map.ts';
-import { meta } from './page/page.ts';
+import { meta, store, stored } from './page/page.ts';
 import { change, state } from './state.ts';
 
 const KEY_NAME = 'hail.key';
@@ -18,7 +18,7 @@ export const service = openService(meta('hail-api'), () => state.key, is_public)
 
 setWorkerUrl(`${meta('hail-assets')}/maplibre-gl-worker.mjs`);
 state.place = readAddress(location.hash).place;
-state.key = is_embedded ? null : localStorage.getItem(KEY_NAME);
+state.key = ownKey();
 
 const opened = signal<HailMap | null>(null);
 /** The map, from when it is open: who waits for it takes `mapOpened`. */
@@ -29,11 +29,15 @@ export const mapOpened = openMap(container, { archives, place: state.place }).th
   return map;
 });
 
+/** The key that this browser keeps. */
+export function ownKey(): string | null {
+  return is_embedded ? null : stored(KEY_NAME);
+}
+
 /** Keeps the key in this browser, never in an address; null forgets it. */
 export function setKey(key: string | null): void {
-  if (key === null) localStorage.removeItem(KEY_NAME);
-  else localStorage.setItem(KEY_NAME, key);
-  state.key = key;
+  store(KEY_NAME, key);
+  change({ key, unlimited: false });
 }
 
 /** Asks the reader for a key; `words` say why the last one was refused. */

@@ -112,8 +112,8 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows the state. */
 export function stateAddress(): string {
-  const { day, date, wanted } = state;
+  const { day, date, wanted, view, span, reflectivity, layers, place, pin } = state;
   const isRead = day?.date === date;
   const frame = wanted ?? (isRead ? chosenFrame()?.scan_id : null) ?? null;
-  return writeAddress({ ...state, date: isRead ? chosenDate() : date, frame });
+  return writeAddress({ view, span, reflectivity, layers, place, pin, date: isRead ? chosenDate() : date, frame });
 }

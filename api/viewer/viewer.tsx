@@ -26,9 +26,9 @@ import { dateInWords } from './page/words.ts';
 import { Find } from './place/find.tsx';
 import { Pin } from './place/pin.tsx';
 import { Picked } from './place/spot.tsx';
-import { hidePrices, mapOpened, service } from './site.ts';
+import { hidePrices, mapOpened, ownKey, service } from './site.ts';
 import { change, state, stateAddress } from './state.ts';
-import { openLink, refresh, wake } from './time/dates.ts';
+import { enterKey, openLink, refresh, wake } from './time/dates.ts';
 import { Dock } from './time/dock.tsx';
 
 const TICK_MS = 10_000;
@@ -68,13 +68,22 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => loca
 document.addEventListener('keydown', onKey);
 document.addEventListener('visibilitychange', wake);
 setInterval(() => change({ now_ms: service.now_ms() }), TICK_MS);
+addEventListener('storage', () => {
+  // Another page of this service was given a key, or forgot it.
+  const key = ownKey();
+  if (key !== state.key) enterKey(key);
+});
 addEventListener('hashchange', () => {
   letLinkRead();
   void openLink(location.hash);
 });
 
 const link = openLink(location.hash);
-effect(() => history.replaceState(null, '', stateAddress()));
+effect(() => {
+  const next = stateAddress();
+  // Browsers refuse many changes of an address in a row: it waits until playing ends.
+  if (!state.playing && next !== location.hash) history.replaceState(null, '', next);
+});
 effect(() => {
   const { day } = state;
   const when = day?.before ? 'the last 24 hours' : dateInWords(day?.date ?? '');

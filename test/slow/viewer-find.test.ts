@@ -31,6 +31,8 @@ serviceTest(
     await page.locator('#find-text').fill('xyzzy');
     await page.locator('#find-note').waitFor();
     t.regex(await said(page, '#find-note'), /Nothing is called “xyzzy”/);
+    await page.locator('#find-text').blur();
+    t.true(await page.locator('#find-note').isHidden());
     await optionsFor(page, "35°13'N 97°26'W");
     await page.locator('#find-text').press('Enter');
     t.deepEqual(await pinned(page), { lat: 35.21667, lng: -97.43333 });

@@ -292,7 +292,7 @@ serviceTest(
 for (const [held, screen] of [
   ['upright', PHONE],
   ['on its side', { ...PHONE, viewport: { width: 844, height: 390 } }],
-  ['on a narrow window', { viewport: { width: 900, height: 700 } }],
+  ['on a narrow window', { viewport: { width: 800, height: 700 } }],
   ['on a desk', {}],
 ] as const)
   serviceTest(
@@ -347,6 +347,10 @@ for (const [held, screen] of [
             .filter(({ width, height }) => width < 44 || height < 44),
         );
         t.deepEqual(small, []);
+      }
+      if (held === 'on its side') {
+        for (const _ of ['unfolded', 'folded again']) await page.click('#panel-fold');
+        t.true(await page.locator('#panel.folded').isVisible());
       }
       await page.click('#layers-fold');
       await settled(page);

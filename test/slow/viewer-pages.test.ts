@@ -105,9 +105,18 @@ serviceTest(
       return { width: image.width, nickel: data.some((_, i) => i % 4 === 0 && data[i] === 244 && data[i + 1] === 191) };
     });
     t.deepEqual(seen, { width: 1280, nickel: true });
+    await page.click('#panel-fold');
     await page.emulateMedia({ media: 'print' });
-    for (const id of ['printed', 'simulated', 'summary', 'legend-steps', 'clock', 'caution'])
-      t.true(await page.locator(`#${id}`).isVisible(), id);
+    for (const part of [
+      '#printed',
+      '#simulated',
+      '#summary',
+      '#legend-steps',
+      '#legend .hatched',
+      '#clock',
+      '#caution',
+    ])
+      t.true(await page.locator(part).isVisible(), part);
     for (const part of ['#map', '#find', '#layers', '#timeline', 'button:visible', 'input:visible'])
       t.false(await page.locator(part).first().isVisible(), part);
     t.deepEqual(complaints, []);

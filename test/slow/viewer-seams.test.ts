@@ -51,6 +51,43 @@ serviceTest(
 );
 
 serviceTest(
+  'where the browser keeps nothing for the page it is shown, and its cards fold',
+  { settings: { HAIL_VIEWER: 'public' }, path: SCAN },
+  async (t, { page, complaints }) => {
+    await page.addInitScript(() =>
+      Object.defineProperty(window, 'localStorage', {
+        get() {
+          throw new DOMException('refused', 'SecurityError');
+        },
+      }),
+    );
+    complaints.length = 0;
+    await page.reload();
+    await drawn(page);
+    await page.locator('#panel-fold').click();
+    t.true(await page.locator('#panel.folded').isVisible());
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'a key that another page of the service is given is used, and forgotten with it',
+  { is_shared: true, has_key: false, path: SCAN },
+  async (t, { page, service, key, complaints }) => {
+    const other = await page.context().newPage();
+    await other.goto(`${service.url}/docs`);
+    await page.locator('#key-dialog').waitFor();
+    await other.evaluate((text) => localStorage.setItem('hail.key', text), key);
+    await page.waitForSelector('#summary:not(:empty)');
+    t.false(await page.locator('#key-dialog').isVisible());
+    await other.evaluate(() => localStorage.clear());
+    await page.locator('#open-account').click();
+    await page.locator('#key-dialog').waitFor();
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
   'letters and arrows in a field, a choice or a row of tabs are no shortcuts',
   { path: `${SCAN}&pin=35.20000,-97.40000` },
   async (t, { page }) => {

@@ -149,6 +149,9 @@ serviceTest(
     t.is((await slider(page)).value, end.max - 480);
     await drawn(page);
     t.regex(await said(page, '#outages'), /00:4\d–11:50 UTC$/);
+    const labels = await page.locator('.bars time').count();
+    await page.setViewportSize({ width: 700, height: 800 });
+    await page.waitForFunction((wide) => document.querySelectorAll('.bars time').length < wide, labels);
   },
 );
 
@@ -170,9 +173,12 @@ serviceTest(
     await page.evaluate(() => (document.activeElement as HTMLElement).blur());
     await page.keyboard.press(' ');
     t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
-    await page.waitForFunction(() => /frame=20260502T11/.test(location.hash));
+    const address = page.url();
+    await page.waitForFunction(() => document.querySelector('#clock-utc')?.textContent?.startsWith('11:'));
+    t.is(page.url(), address, 'the address waits');
     await page.keyboard.press(' ');
     t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
+    t.not(page.url(), address);
   },
 );
 

@@ -349,6 +349,7 @@ serviceTest(
     await page.waitForSelector('#trouble:not([hidden])');
     await page.waitForTimeout(400);
     t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
+    t.is(await said(page, '#data-time'), 'nothing shown');
     t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
     await page.unroute(LISTS);
     await page.click('#trouble-action');

@@ -86,7 +86,7 @@ export function openArchives() {
   const protocol = new Protocol();
   const editions = new Map<string, number>();
   /** Name of an archive for MapLibre: another one once it is read again. */
-  const nameOf = (url: string) => `${url}#${editions.get(url) ?? 0}`;
+  const nameOf = (url: string, before = 0) => `${url}#${(editions.get(url) ?? 0) - before}`;
   const archive = (url: string, piece_bytes?: number): PMTiles => {
     const opened = protocol.tiles.get(nameOf(url)) ?? new PMTiles(pieces.source(url, piece_bytes));
     protocol.tiles.set(nameOf(url), opened);
@@ -95,6 +95,8 @@ export function openArchives() {
   /** Makes the next use read the archive again; pmtiles would cache a failed header for good. */
   const forget = (url: string) => {
     pieces.forget(url);
+    // The last edition may still be on the map.
+    protocol.tiles.delete(nameOf(url, 1));
     editions.set(url, (editions.get(url) ?? 0) + 1);
   };
   const pmtiles = protocol.tilev4 as AddProtocolAction;

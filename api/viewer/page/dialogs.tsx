@@ -50,7 +50,6 @@ function KeyForm() {
   const [key, write] = useState('');
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    close();
     enterKey(key.trim());
   };
   return (

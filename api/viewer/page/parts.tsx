@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ServiceError } from '../data/service.ts';
 import { askForKey } from '../site.ts';
 import { change, type DialogId, reactive } from '../state.ts';
+import { store, stored } from './page.ts';
 
 const ICONS = {
   find: 'M8.5 13.7a5.2 5.2 0 1 0 0-10.4 5.2 5.2 0 0 0 0 10.4zM12.6 12.6 17 17',
@@ -113,7 +114,7 @@ export function Toggle({ label, title, ...rest }: Attributes & { label: string }
 /** Screens on which open cards would leave little of the map. */
 const LITTLE_ROOM = matchMedia('(max-width: 699px), (max-height: 520px)').matches;
 const FOLDED = 'hail.folded.';
-const isFolded = (id: string, at_first: boolean) => (localStorage.getItem(FOLDED + id) ?? `${at_first}`) === 'true';
+const isFolded = (id: string, at_first: boolean) => (stored(FOLDED + id) ?? `${at_first}`) === 'true';
 /** Cards that show less than they have; the browser remembers the reader's choice. */
 export const folded = reactive({
   panel: isFolded('panel', LITTLE_ROOM),
@@ -143,7 +144,7 @@ export function Fold({
 }) {
   const fold = () => {
     folded[card] = !folded[card];
-    localStorage.setItem(FOLDED + card, `${folded[card]}`);
+    store(FOLDED + card, `${folded[card]}`);
   };
   const named = { id: `${card}-fold`, 'aria-label': label, 'aria-expanded': !folded[card], 'aria-controls': card };
   return (

@@ -53,12 +53,12 @@ export function Find() {
     setActive(-1);
     setNote(words);
   };
-  /** What the text in the box may mean; none where it was changed meanwhile. */
+  /** What the text in the box may mean; none where it was changed or the box was left meanwhile. */
   const search = async (is_finished = false): Promise<readonly Found[]> => {
     const text = box.current?.value.trim() ?? '';
     try {
       const places = text === '' ? [] : await find(text, is_finished);
-      if (text !== box.current?.value.trim()) return [];
+      if (text !== box.current?.value.trim() || box.current !== document.activeElement) return [];
       show(places, text === '' || places.length > 0 || /^\d{1,2}$/.test(text) ? '' : nothingInWords(text));
       return places;
     } catch (error) {
@@ -121,7 +121,7 @@ export function Find() {
     'aria-autocomplete': 'list',
     ...(active >= 0 && { 'aria-activedescendant': `found-${active}` }),
     ...{ placeholder: 'Town, county or ZIP', autocomplete: 'off', spellcheck: false, enterkeyhint: 'search' },
-    ...{ onFocus, onBlur: () => setFound([]), onInput: () => void search(), onKeyDown: onKey },
+    ...{ onFocus, onBlur: () => show([]), onInput: () => void search(), onKeyDown: onKey },
   };
   return (
     <section id="find" class="row" aria-label="Find a place">
@@ -161,7 +161,7 @@ export function Find() {
           disabled={state.saving}
           onClick={() => change({ watching: state.watching + 1 })}
         />
-        <Tool id="open-share" icon="share" label="Share" onClick={opening('share')} />
+        <Tool id="open-share" icon="share" label="Share" onClick={() => change({ dialog: 'share', playing: false })} />
         <Tool id="open-account" icon="account" label="Account" onClick={opening('account')} />
         <Tool id="open-help" icon="help" label="Keys and help" onClick={opening('help')} />
       </div>

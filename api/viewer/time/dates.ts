@@ -34,6 +34,7 @@ export function openRecent(): Promise<void> {
 async function open(wanted: string | null = state.wanted): Promise<void> {
   const { span, date } = state;
   const turn = state.turn + 1;
+  clearTimeout(stepping);
   change({ turn, wanted, playing: false, trouble: null, notice: null, busy: true });
   const ofDate = () => (date === null ? service.newest() : service.day(date));
   try {
@@ -95,9 +96,11 @@ function showError(error: unknown): void {
   state.trouble = { words, label: 'Enter a key', act: askForKey };
 }
 
-/** Uses another key. What is shown stays, and is not paid for again. */
-export function enterKey(key: string): void {
+/** Uses another key, or none. What is shown stays, and is not paid for again. */
+export function enterKey(key: string | null): void {
   setKey(key);
+  if (key === null) return;
+  if (state.dialog === 'key-dialog') state.dialog = null;
   void hidePrices();
   if (state.day === null) return void open();
   state.trouble = null;
