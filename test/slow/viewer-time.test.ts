@@ -102,7 +102,7 @@ serviceTest(
     await page.keyboard.press('h');
     await page.waitForFunction(() => location.hash.startsWith('#view=recent'));
     await page.click('#play');
-    await page.waitForFunction(() => location.hash.startsWith('#view=scan'));
+    await page.waitForSelector('#view-scan[aria-pressed=true]');
     await page.click('#view-recent');
     await page.waitForTimeout(2000);
     t.is(await pressed(page, 'recent'), 'true', 'playing ends');
