@@ -72,7 +72,7 @@ export function vouchedTime({ trusted_ms, wall_ms }: DeletionClock): number {
 }
 
 /** True while the machine's clock is too far ahead to be trusted; nothing is deleted by it then. */
-export function isDoubted({ trusted_ms, wall_ms }: DeletionClock): boolean {
+function isDoubted({ trusted_ms, wall_ms }: DeletionClock): boolean {
   return wall_ms - trusted_ms > LONGEST_GAP_MS;
 }
 

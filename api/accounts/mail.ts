@@ -49,7 +49,7 @@ function mailTask(mail: Mail, due_ms: number) {
 type Mailer = ReturnType<typeof openMailer>;
 
 /** Folder of mail that was not sent to a server. */
-export function spoolPath(records_root: string): string {
+function spoolPath(records_root: string): string {
   return join(records_root, 'records', 'mail');
 }
 

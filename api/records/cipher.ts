@@ -41,7 +41,7 @@ export function masterKeyPath(records_root: string): string {
 }
 
 /** Encrypts under the first of the keys; decrypts text of any of them. */
-export function cipherUnder(keys: readonly Buffer[]): Cipher {
+function cipherUnder(keys: readonly Buffer[]): Cipher {
   const known = keys.map((master) => ({
     beginning: beginning(keyId(master)),
     key: derived(master, 'hail secrets at rest', MASTER_KEY_BYTES),

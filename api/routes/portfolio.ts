@@ -38,7 +38,7 @@ import { pageQuery, pageStart, readPage } from './owned.ts';
 const READ = { group: 'Portfolio', scope: 'portfolio:read' } as const;
 const WRITE = { ...READ, scope: 'portfolio:write' } as const;
 
-export const createLocations = writeEndpoint({
+const createLocations = writeEndpoint({
   route: 'POST /v1/portfolio/locations',
   ...WRITE,
   summary: 'Upload locations',
@@ -55,7 +55,7 @@ export const createLocations = writeEndpoint({
   }),
 });
 
-export const listLocations = readEndpoint({
+const listLocations = readEndpoint({
   route: 'GET /v1/portfolio/locations',
   ...READ,
   summary: 'List locations',
@@ -70,7 +70,7 @@ export const listLocations = readEndpoint({
   },
 });
 
-export const deleteLocation = writeEndpoint({
+const deleteLocation = writeEndpoint({
   route: 'DELETE /v1/portfolio/locations',
   ...WRITE,
   summary: 'Delete locations',
@@ -104,7 +104,7 @@ function resourceOf({ business_id: _, lat, lon, tags, ...rest }: Location): Port
   return { ...rest, lat: rounded(lat, 5), lon: rounded(lon, 5), tags: JSON.parse(tags) as string[] };
 }
 
-export const getPortfolioImpacts = readEndpoint({
+const getPortfolioImpacts = readEndpoint({
   route: 'GET /v1/portfolio/impacts',
   ...READ,
   summary: 'Check locations against a day of hail',

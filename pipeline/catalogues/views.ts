@@ -11,7 +11,7 @@ const SUFFIX = '.parquet';
 const STORM_DATE = 'storm_date';
 
 /** Name of the view of a table: SQL takes no dash in a name without quotes. */
-export function viewName({ name }: Pick<Table, 'name'>): string {
+function viewName({ name }: Pick<Table, 'name'>): string {
   return name.replaceAll('-', '_');
 }
 

@@ -199,7 +199,7 @@ export function writeSimulatedStates(root: Root, feeds: readonly FeedIdentity[],
 }
 
 /** State of a feed that is followed since a time and was never polled. */
-export function neverPolled({ name, collection, every_s }: FeedIdentity, since_ms: number): FeedState {
+function neverPolled({ name, collection, every_s }: FeedIdentity, since_ms: number): FeedState {
   const never = { last_attempt_at: null, last_success_at: null, failure: null };
   return { name, collection, every_s, followed_since: timestamp(since_ms), ...never, source: 'observed' };
 }

@@ -275,7 +275,7 @@ function scores(rates: readonly Float64Array[]): Uint8Array {
 }
 
 /** Percentile rank of each value among all of them, 0..1; equal values share the middle of their ranks. */
-export function percentileRanks(values: Float64Array): Float64Array {
+function percentileRanks(values: Float64Array): Float64Array {
   const sorted = values.toSorted();
   const first = new Map<number, number>();
   const end = new Map<number, number>();

@@ -85,7 +85,7 @@ export async function downloadAll({ files, folder, network = {}, onFile }: Downl
  * Fetches one file to `folder/<key>` and returns it there. The name appears once the content is whole: size as listed, and sound
  * by `faultOf`. A file that is there with its size is not fetched again.
  */
-export async function downloadFile(file: SourceFile, folder: string, network: HttpOptions = {}): Promise<SourceFile> {
+async function downloadFile(file: SourceFile, folder: string, network: HttpOptions = {}): Promise<SourceFile> {
   const { product, time_ms, name, key, bytes } = file;
   const location = join(folder, key);
   if ((await writing(location, () => sizeOf(location))) !== bytes)

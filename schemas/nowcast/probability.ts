@@ -115,7 +115,7 @@ export function weighed(
 }
 
 /** Logit of a raw probability. */
-export function rawLogit(raw: number): number {
+function rawLogit(raw: number): number {
   const p = Math.min(RAW_MAX, Math.max(RAW_MIN, raw));
   return Math.log(p / (1 - p));
 }

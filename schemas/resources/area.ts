@@ -146,7 +146,7 @@ export const MonitoredArea = wire.resource('MonitoredArea', {
 export type MonitoredArea = z.infer<typeof MonitoredArea>;
 
 /** An area in a list. */
-export const AreaSummary = MonitoredArea.pick({
+const AreaSummary = MonitoredArea.pick({
   id: true,
   kind: true,
   name: true,

@@ -8,17 +8,9 @@ export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, uncovered
 /** Tables that are derived from a whole storm date and replaced as one. */
 export const DAY_TABLES = [swaths, eventDays] as const;
 /** Static tables: they belong to no date and are replaced as one. */
-export const STATIC_TABLES = [blockage, climatology] as const;
+const STATIC_TABLES = [blockage, climatology] as const;
 /** Tables of collections, which feeds other than the grids fill. */
-export const COLLECTION_TABLES = [
-  groundReports,
-  collectedReports,
-  warnings,
-  watches,
-  spcOutlooks,
-  forecast,
-  outlook,
-] as const;
+const COLLECTION_TABLES = [groundReports, collectedReports, warnings, watches, spcOutlooks, forecast, outlook] as const;
 export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...STATIC_TABLES, ...COLLECTION_TABLES] as const;
 
 export type TableName = (typeof TABLES)[number]['name'];

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { createMetrics } from '../../api/http/metrics.ts';
 import { telemetryOf } from '../../api/server/answer.ts';
-import { neverPolled, writeFeedStates } from '../../pipeline/feeds/schedule.ts';
+import { writeFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { parseName, type SourceFile } from '../../pipeline/sources/names.ts';
 import { FeedStates } from '../../schemas/collections.ts';
@@ -167,8 +167,8 @@ test('GET /v1/health has a row for every feed of feeds.json, and the same times 
   const watch = watchFile({ number: 101, from: '011900', to: '012300' }, [-98, 35, -97, 36], now_ms);
   await publishFeeds(root, [alertsFile(now_ms, warning), watch], now_ms);
   const state = (name: string, collection: string, last_success_at: string | null) => ({
-    ...neverPolled({ name, collection, every_s: 120 }, Date.parse('2026-05-01T19:00:00Z')),
-    ...{ last_attempt_at: '2026-05-01T20:11:00Z', last_success_at },
+    ...{ name, collection, every_s: 120, failure: null, source: 'observed' as const },
+    ...{ followed_since: '2026-05-01T19:00:00Z', last_attempt_at: '2026-05-01T20:11:00Z', last_success_at },
   });
   await onRoot(root, { now_ms }, (opened) =>
     writeFeedStates(opened.root, [

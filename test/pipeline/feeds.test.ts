@@ -50,7 +50,7 @@ import {
   type Watch,
   watches,
 } from '../../schemas/tables/feeds.ts';
-import { COLLECTION_TABLES } from '../../schemas/tables/index.ts';
+import { TABLES } from '../../schemas/tables/index.ts';
 import { MS_PER_MIN, timestamp } from '../../schemas/time.ts';
 import { alertFeature, alertFile } from '../support/data/alert.ts';
 import { feedFigures } from '../support/data/feed-figures.ts';
@@ -86,7 +86,7 @@ const ingestFiles = (root: Root, ...files: FeedFile[]) =>
 
 async function rowsOf<Row = Record<string, unknown>>(root: Root, name: CollectionName): Promise<Row[]> {
   const manifest = await readNewest(root.path, layout.collectionPartition(name));
-  const table = COLLECTION_TABLES.find((one) => manifest?.files.some((entry) => entry.table === one.name));
+  const table = TABLES.find((one) => manifest?.files.some((entry) => entry.table === one.name));
   if (manifest === null || table === undefined) throw new Error(`${name} is not published`);
   const paths = manifest.files.filter((entry) => entry.table === table.name).map(({ path }) => join(root.path, path));
   const rows = await readRows<Row & { is_current?: boolean }>(root.engine, table, paths);

@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { usStates } from '../../api/rules/geo/us-states.ts';
 import { blendDay, type Components } from '../../pipeline/forecast/blend.ts';
-import { climatologyRows, percentileRanks } from '../../pipeline/forecast/climatology.ts';
+import { climatologyRows } from '../../pipeline/forecast/climatology.ts';
 import { dayProbabilityPct, hourProbability } from '../../pipeline/forecast/diurnal-climatology.ts';
 import {
   ANY,
@@ -152,7 +152,11 @@ test('the peak is the month with most severe hail, of equal ones that with more 
 });
 
 test('equal values share the middle of their ranks', (t) => {
-  t.deepEqual([...percentileRanks(Float64Array.of(5, 1, 5, 9))], [0.5, 0.125, 0.5, 0.875]);
+  const yearly = Float64Array.of(0.5, 0.1, 0.5, 0.9);
+  const rates = RATES.map(() => SEASON.map((share) => yearly.map((days) => share * days)));
+  const grid = { ...GRID, cells: [...CELLS, CELLS[0]] };
+  const rows = climatologyRows(grid, { rates, prior_share: new Float64Array(4) }, FACTS);
+  t.deepEqual(pluck(rows, 'annual_score'), [50, 13, 50, 88]);
 });
 
 /** Largest MESH of the real day within 10 km of each cell that has 19 mm there. */

@@ -35,7 +35,7 @@ import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { shiOfMesh } from '../../schemas/size.ts';
 import type { GroundReport, SpcOutlook, Warning } from '../../schemas/tables/feeds.ts';
-import { COLLECTION_TABLES } from '../../schemas/tables/index.ts';
+import { TABLES } from '../../schemas/tables/index.ts';
 import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import { hourRows } from '../support/data/hour-rows.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
@@ -359,7 +359,7 @@ test.after.always(async () => {
 
 async function rowsOf<Row>(name: CollectionName): Promise<Row[]> {
   const manifest = await readNewest(path, layout.collectionPartition(name));
-  const table = COLLECTION_TABLES.find((one) => manifest?.files.some((file) => file.table === one.name));
+  const table = TABLES.find((one) => manifest?.files.some((file) => file.table === one.name));
   const files = (manifest?.files ?? []).filter((file) => file.table === table?.name);
   if (table === undefined) throw new Error(`${name} is not published`);
   return readRows<Row>(

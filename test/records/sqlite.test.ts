@@ -28,7 +28,7 @@ import { isScope } from '../../api/accounts/keys.ts';
 import { effectiveCap } from '../../api/accounts/plans.ts';
 import { openRecords, type Records, recordsOver } from '../../api/billing/records.ts';
 import { verifyLedger } from '../../api/billing/usage.ts';
-import { cipherUnder, isEncrypted, masterKeyPath, openCipher } from '../../api/records/cipher.ts';
+import { isEncrypted, masterKeyPath, openCipher } from '../../api/records/cipher.ts';
 import { openDatabase } from '../../api/records/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../../api/records/errors.ts';
 import { newId, PATH_ID } from '../../schemas/ids.ts';
@@ -74,7 +74,7 @@ test('the first start makes a key file that its owner alone reads, and later one
 });
 
 test('what is stored tells neither the secret nor that it is the same as another', async (t) => {
-  const { encrypt } = cipherUnder([randomBytes(32)]);
+  const { encrypt } = await (await opened(t)).open();
   const [one, two] = [encrypt(SECRET), encrypt(SECRET)];
   t.true(isEncrypted(one));
   t.not(one, two);
@@ -82,8 +82,8 @@ test('what is stored tells neither the secret nor that it is the same as another
   t.false(isEncrypted('{"secret":"v1."}'));
 });
 
-test('a stored secret that was changed is not decrypted', (t) => {
-  const { encrypt, decrypt } = cipherUnder([randomBytes(32)]);
+test('a stored secret that was changed is not decrypted', async (t) => {
+  const { encrypt, decrypt } = await (await opened(t)).open();
   const stored = encrypt(SECRET);
   const at = stored.length - 3;
   t.throws(() => decrypt(stored.slice(0, at) + (stored[at] === 'A' ? 'B' : 'A') + stored.slice(at + 1)));

@@ -11,9 +11,9 @@ import { explainError } from '../../pipeline/commands/arguments.ts';
 import { columns, type Table, table } from '../../schemas/columns.ts';
 import { systemFault } from '../../schemas/command-line.ts';
 import {
+  believedTime,
   type DeletionClock,
   dueForDeletion,
-  isDoubted,
   lookAtClock,
   markForDeletion,
   shareOfSweep,
@@ -27,7 +27,6 @@ import {
   fitFor,
   type HailSource,
   nowcast,
-  rawLogit,
   rawNowcast,
   survival,
   untrackedSources,
@@ -52,7 +51,7 @@ import { leadNote } from '../../schemas/resources/nowcast.ts';
 import { HailOutlook, OutlookDay } from '../../schemas/resources/outlook.ts';
 import { riskTier } from '../../schemas/risk.ts';
 import { collectedReports, groundReports, spcOutlooks, warnings, watches } from '../../schemas/tables/feeds.ts';
-import { COLLECTION_TABLES, STATIC_TABLES, TABLES } from '../../schemas/tables/index.ts';
+import { DAY_TABLES, SCAN_TABLES, TABLES } from '../../schemas/tables/index.ts';
 import {
   addDays,
   daysBetween,
@@ -96,16 +95,12 @@ for (const definition of TABLES)
       t.true(names.includes(word) || /^(desc|asc)$/i.test(word), word);
   });
 
-/** Tables whose rows belong to no storm date: static ones, and what is forecast, warned of or watched. Reports fell on one. */
-const UNDATED = new Set<string>(
-  [...STATIC_TABLES, ...COLLECTION_TABLES]
-    .map(({ name }) => name)
-    .filter((name) => name !== groundReports.name && name !== collectedReports.name),
-);
+/** Tables whose rows belong to a storm date: not static ones, nor what is forecast, warned of or watched. */
+const DATED = new Set<string>(pluck([...SCAN_TABLES, ...DAY_TABLES, groundReports, collectedReports], 'name'));
 for (const definition of TABLES)
-  test(`table ${definition.name} carries ${UNDATED.has(definition.name) ? 'no' : 'its'} storm date`, (t) => {
+  test(`table ${definition.name} carries ${DATED.has(definition.name) ? 'its' : 'no'} storm date`, (t) => {
     const dates = columns(definition).filter(({ name, type }) => name === 'storm_date' && type === 'DATE');
-    t.is(dates.length, UNDATED.has(definition.name) ? 0 : 1);
+    t.is(dates.length, DATED.has(definition.name) ? 1 : 0);
   });
 
 test('table names are unique', (t) => {
@@ -167,13 +162,13 @@ test('a machine that boots in the wrong year deletes nothing, however long it ru
   const before = run(lookAtClock(null, look(START_MS, 0)), START_MS, 30).clock;
   // A new process: 10 s after its start by a clock that is two years ahead.
   const wrong = lookAtClock(before, look(WRONG_MS, 10_000));
-  t.true(isDoubted(wrong));
+  t.true(believedTime(wrong, WRONG_MS) < WRONG_MS);
   const { clock, until_ms } = run(wrong, WRONG_MS, 100 * 24);
   t.true((until_ms ?? 0) <= START_MS + 30 * MS_PER_HOUR, 'what was marked before, by the right clock');
   t.true(vouchedTime(clock) <= START_MS + 101 * MS_PER_DAY + 30 * MS_PER_HOUR);
   const right_ms = START_MS + 30 * MS_PER_HOUR + 100 * MS_PER_DAY;
   const right = lookAtClock(clock, look(right_ms, MS_PER_HOUR));
-  t.false(isDoubted(right));
+  t.is(believedTime(right, right_ms), right_ms);
   t.true(vouchedTime(run(right, right_ms, 2).clock) >= right_ms);
 });
 
@@ -186,7 +181,7 @@ test('a first look by a clock that is far ahead of what was written before trust
 test('observed scans make a clock right at once, after however long a pause', (t) => {
   const before = lookAtClock(null, look(START_MS, 0));
   const later_ms = START_MS + 90 * MS_PER_DAY;
-  t.true(isDoubted(lookAtClock(before, look(later_ms, 0))));
+  t.true(believedTime(lookAtClock(before, look(later_ms, 0)), later_ms) < later_ms);
   t.is(vouchedTime(lookAtClock(before, look(later_ms, 0, { newest_scan_ms: later_ms - 5 * 60_000 }))), later_ms);
 });
 
@@ -585,11 +580,6 @@ test('days between two dates count both, over months, leap days and to the last 
 });
 
 const AT = { lat: 39.995, lon: -99.995 };
-test('half of the hail is gone after ten minutes, and most of it after three quarters of an hour', (t) => {
-  t.is(survival(0), 1);
-  t.true(Math.abs(survival(10.4) - 0.5) < 0.001 && survival(45) === 0.049787068367863944);
-});
-
 function storm(fields: Parameters<typeof trackPoint>[0] = {}): HailSource {
   const seen = trackPoint({ ...AT, scan_count: 8, duration_min: 20, ...fields });
   return { seen, hail: [seen] };
@@ -648,9 +638,9 @@ test('a storm of unknown motion may go anywhere', (t) => {
 });
 
 test('raw probabilities of 0 and 1 have logits that end', (t) => {
-  t.is(rawLogit(0.5), 0);
-  t.true(Number.isFinite(rawLogit(0)) && Math.abs(rawLogit(1) + rawLogit(0)) < 1e-9);
-  t.is(rawLogit(0), rawLogit(0.0005));
+  const lead = { base: 0, raw: 1 };
+  const { t15, t30, t45 } = weighed({ t15: 0, t30: 0.5, t45: 1 }, { t15: lead, t30: lead, t45: lead });
+  t.true(Math.abs(t15 - 0.001) < 1e-12 && t30 === 0.5 && Math.abs(t45 - 0.999) < 1e-12);
 });
 
 test('a weighed probability is the logistic of the logit of the raw one, and never below that of a shorter lead', (t) => {

@@ -10,7 +10,7 @@ import { publishForecast } from '../../pipeline/forecast/publish-forecast.ts';
 import { silent } from '../../pipeline/log.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
 import { COLLECTIONS, type CollectionName } from '../../schemas/collections.ts';
-import { COLLECTION_TABLES } from '../../schemas/tables/index.ts';
+import { TABLES } from '../../schemas/tables/index.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { alertsFile, layerFile, ringOf, watchFile } from '../support/data/feeds.ts';
 import { ingest, MONTH_LATER_MS, midnight, NOW_MS, onRoot, scratch } from '../support/data/world.ts';
@@ -57,7 +57,7 @@ async function found(path: string, storm_day_start_hour = 0) {
     for (const name of COLLECTIONS) {
       const collection = edition.collection(name);
       for (const path of collection?.paths() ?? []) {
-        const table = COLLECTION_TABLES.find((one) => path.includes(`/tables/${one.name}/`));
+        const table = TABLES.find((one) => path.includes(`/tables/${one.name}/`));
         if (table === undefined) throw new Error(`${path} is of no table`);
         const all = await readRows<Record<string, unknown>>(engine, table, [path]);
         rows[name] = [...(rows[name] ?? []), ...all.filter((row) => row.is_current !== false)];

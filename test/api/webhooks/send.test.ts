@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { setMember } from '../../../api/accounts/businesses.ts';
-import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/accounts/mail.ts';
+import { type Mail, openMailer, sendMail } from '../../../api/accounts/mail.ts';
 import { matchScan, POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/places.ts';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { CommitFailed } from '../../../api/records/errors.ts';
@@ -297,6 +297,9 @@ async function failing(service: WebhookService, receiver: string, events: number
     await runTasks(service);
   }
 }
+
+/** Folder of mail that has no server. */
+const spoolPath = (records_root: string) => join(records_root, 'records', 'mail');
 
 /** Mail in the spool: recipient, subject, text; by recipient and subject. */
 function mailOf({ records }: WebhookService): readonly { to: string; subject: string; text: string }[] {

@@ -8,7 +8,6 @@ import { compressors } from 'hyparquet-compressors';
 import { icebergManifests, icebergMetadata, icebergRead } from 'icebird';
 import { z } from 'zod';
 import { writeCatalogue } from '../../../pipeline/catalogues/catalogue.ts';
-import { viewName } from '../../../pipeline/catalogues/views.ts';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import { listPartitions, readHead } from '../../../pipeline/publish/manifests.ts';
 import { columns, rowsSql, type Table } from '../../../schemas/columns.ts';
@@ -127,7 +126,7 @@ export async function viewRows(
 
 /** Rows of tables as texts through `views.sql`, by name; all of it is read once. */
 export async function viewTexts(root: string, tables: readonly Table[]): Promise<ReadonlyMap<string, string[]>> {
-  const queries = tables.map((table) => `SELECT ${selectList(table)} FROM ${viewName(table)}`);
+  const queries = tables.map((table) => `SELECT ${selectList(table)} FROM ${table.name.replaceAll('-', '_')}`);
   const found = await viewRows(root, queries);
   return new Map(tables.map((table, k) => [table.name, rowTexts(table, found[k] ?? [])]));
 }

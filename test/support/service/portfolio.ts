@@ -1,14 +1,12 @@
 import { createBusiness, setPlan } from '../../../api/accounts/businesses.ts';
 import { createKey } from '../../../api/accounts/keys.ts';
 import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
-import { createLocations, deleteLocation, getPortfolioImpacts, listLocations } from '../../../api/routes/portfolio.ts';
 import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
 import type { PortfolioUploaded } from '../../../schemas/resources/portfolio-upload.ts';
 import { type RunningService, SERVICE_NOW_MS } from './service.ts';
 
 export const LOCATIONS = '/v1/portfolio/locations';
 export const IMPACTS = '/v1/portfolio/impacts';
-export const PORTFOLIO = [createLocations, listLocations, deleteLocation, getPortfolioImpacts];
 
 /** Body of a call as JSON. */
 export function sending(method: 'POST' | 'DELETE', body: unknown, headers: Record<string, string> = {}) {
