@@ -4,7 +4,7 @@ import { SIZE_BANDS, type SizeCategory } from '../../schemas/size.ts';
 import { simplifyMultiPolygon } from './geo/simplify.ts';
 
 /** Pixels of a day maximum: lattice row and column, largest size in mm; a pixel named twice counts once, as the larger. */
-export type MaximumPixels = Readonly<Record<'row' | 'col' | 'mm', ArrayLike<number>>>;
+type MaximumPixels = Readonly<Record<'row' | 'col' | 'mm', ArrayLike<number>>>;
 
 /** Asks for the tiers of some pixels. */
 export type Drawing = Readonly<{ pixels: MaximumPixels; min_size_mm: number; simplify_m: number }>;

@@ -9,7 +9,7 @@ import { boundedDistanceM, pixelDistanceM, pixelsAround } from '../../../api/rul
 import { pointConfidence } from '../../../api/rules/point-confidence.ts';
 import { NO_PRODUCTS, radarBlock } from '../../../api/rules/radar-block.ts';
 import { radarCoverageOf, radarGapsOf, type Span } from '../../../api/rules/radar-coverage.ts';
-import { drawTiers, type MaximumPixels } from '../../../api/rules/swath-tiers.ts';
+import { drawTiers } from '../../../api/rules/swath-tiers.ts';
 import { drawTiers as publishedTiers } from '../../../pipeline/swath/tiers.ts';
 import { distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
 import { geodesicAreaKm2, pixelHull } from '../../../schemas/geo/hull.ts';
@@ -790,9 +790,7 @@ test('of equally near places the first wins, and a place has no distance to itse
   t.is(nearestWithin(HERE, [west, east], 100)?.item, west);
   t.deepEqual(nearestWithin(HERE, [east, HERE, west], 100), { item: HERE, distance_km: 0 });
 });
-function maximumPixelsOf(
-  field: ReturnType<typeof drawTenths>,
-): MaximumPixels & { row: number[]; col: number[]; mm: number[] } {
+function maximumPixelsOf(field: ReturnType<typeof drawTenths>) {
   const pixels = { row: [] as number[], col: [] as number[], mm: [] as number[] };
   for (let r = 0; r < field.window.rows; r++)
     for (let i = field.rowStart[r]; i < field.rowStart[r + 1]; i++) {
@@ -934,7 +932,7 @@ function reach_m(tier: MultiPolygon, below: MultiPolygon): number {
 }
 
 /** What the note of an answer promises; null when it holds. */
-function brokenPromise(pixels: MaximumPixels, simplify_m: number): string | null {
+function brokenPromise(pixels: ReturnType<typeof maximumPixelsOf>, simplify_m: number): string | null {
   const exact = drawTiers({ pixels, min_size_mm: 19, simplify_m: 0 });
   const tiers = drawTiers({ pixels, min_size_mm: 19, simplify_m });
   for (const [index, { threshold_mm, geometry }] of tiers.entries()) {
