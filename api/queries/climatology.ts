@@ -10,7 +10,7 @@ export type ClimatologyTable = NonNullable<ReturnType<Climatology['table']>>;
 
 /** Keeps the climatology in memory. */
 export async function openClimatology({ priority }: Engine, catalog: Catalog) {
-  const table = await openStaticTable(catalog, climatology, async (paths, version) => {
+  const table = await openStaticTable(catalog, [climatology], async ([paths], version) => {
     const rows = await readTable(priority, climatology, paths, '', []);
     const cells = new Map(rows.map((row) => [row.geohash4, row]));
     const [first] = rows;

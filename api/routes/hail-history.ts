@@ -72,7 +72,7 @@ export const getHailHistory = readEndpoint({
     await forEachInChunks(found, CHUNK, (day) => {
       const event = historyEvent(day);
       if (query.detail === 'standard') return events.push(event);
-      const radar = radarBlock(day.max_mm, day, day, day.max_time);
+      const radar = radarBlock(day.max_mm, day, day, day.max_time, model);
       return events.push({ ...event, radar, detection_quality: pixelQuality(day, month, model) });
     });
     return {

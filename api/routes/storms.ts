@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { DETAILS } from '../../schemas/resources/fields.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { GET_STORM_EXAMPLE, LIST_STORMS_EXAMPLE, Storms, StormTrack } from '../../schemas/resources/storm.ts';
@@ -34,9 +35,9 @@ export const listStorms = readEndpoint({
   priced: PRICED_BY_DETAIL,
   price: detailPrice('storms.list', { standard: 15, advanced: 25 }),
   plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
-  answer: async ({ query, now_ms, edition, services: { live } }) => {
+  answer: async ({ query, now_ms, edition, services: { live, terrain } }) => {
     const { radius_km, detail } = query;
-    const snapshot = live.snapshot(edition);
+    const [snapshot, model] = [live.snapshot(edition), terrain.model()];
     const since_ms = lookbackStart(now_ms);
     const near = { ...query, since_ms };
     const storms = snapshot.stormsWithin(query, radius_km, since_ms);
@@ -53,7 +54,7 @@ export const listStorms = readEndpoint({
       cells: storms.map(({ item: { seen }, distance_km }) => ({
         ...stormCell(seen, distance_km),
         ...(detail === 'advanced'
-          ? { radar_signals: signalsOf(snapshot.cell(seen.scan_time, seen.cell_index), seen) }
+          ? { radar_signals: signalsOf(snapshot.cell(seen.scan_time, seen.cell_index), seen, model) }
           : {}),
       })),
       note: storms.length > 0 ? null : noteOf(hailWithoutStorm(snapshot, near, hailNow(snapshot, near))),
@@ -63,14 +64,15 @@ export const listStorms = readEndpoint({
         lookback_minutes: LOOKBACK_MIN,
       },
     };
-    return { body, tag: [snapshot.version, snapshot.oldestSince(since_ms), monthOfYear(now_ms)] };
+    const known = [snapshot.version, snapshot.oldestSince(since_ms), monthOfYear(now_ms), model?.version ?? null];
+    return { body, tag: known };
   },
 });
 
 /** Radar products over a storm cell; without products where tracks share the cell. */
-function signalsOf(cell: (Products & { readonly shared: boolean }) | null, point: TrackPoint) {
+function signalsOf(cell: (Products & { shared: boolean }) | null, point: TrackPoint, terrain: Blockage | null) {
   if (cell === null) return null;
-  return radarBlock(point.estimated_size_mm, cell.shared ? NO_PRODUCTS : cell, point, point.scan_time);
+  return radarBlock(point.estimated_size_mm, cell.shared ? NO_PRODUCTS : cell, point, point.scan_time, terrain);
 }
 
 export const getStorm = readEndpoint({
@@ -91,7 +93,7 @@ export const getStorm = readEndpoint({
   clocked: ['date'],
   plan: ({ query: { date } }) => ({ dates: date === null ? [] : [date] }),
   price: detailPrice('storms.get', { standard: 10, advanced: 18 }),
-  answer: async ({ params: { track_id }, query, edition, services: { engine, storm_day_start_hour } }) => {
+  answer: async ({ params: { track_id }, query, edition, services: { engine, storm_day_start_hour, terrain } }) => {
     const { detail } = query;
     const asked = query.date ?? null;
     const track = await trackHistory(engine, edition, storm_day_start_hour, track_id, asked);
@@ -99,7 +101,7 @@ export const getStorm = readEndpoint({
     if (track === null || date === undefined)
       throw new ApiError('not_found', `no track ${track_id}${asked === null ? '' : ` on ${asked}`}`);
     const cells = detail === 'advanced' ? await trackCells(engine, edition, track_id, track.dates) : null;
-    const as_of_ms = edition.dataAsOf(track.dates);
+    const [as_of_ms, model] = [edition.dataAsOf(track.dates), terrain.model()];
     const body: StormTrack = {
       track_id,
       date,
@@ -108,7 +110,7 @@ export const getStorm = readEndpoint({
       summary: trackSummary(track.points),
       points: track.points.map((point) => ({
         ...stormState(point),
-        ...(detail === 'advanced' ? { radar_signals: signalsOf(cells?.get(point.scan_time) ?? null, point) } : {}),
+        ...(cells === null ? {} : { radar_signals: signalsOf(cells.get(point.scan_time) ?? null, point, model) }),
       })),
     };
     return { body, dates: track.dates };

@@ -16,11 +16,10 @@ import { rounded } from './rounded.ts';
  * where no data can exist, is never covered.
  */
 export function qualityAt(position: Position, month: number, terrain: Blockage | null) {
-  const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
   const { covered, ...block } = detectionQuality(position, {
     sites: WSR88D,
-    freezing_level_km,
-    ground_m: groundM(position),
+    freezing_level_km: hailDayFreezingLevelKm(position.lat, month),
+    ground_m: groundM(position, terrain),
     blockage: terrain?.blocked,
   });
   const { components, nearest_radar } = block;

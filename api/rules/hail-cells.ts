@@ -61,7 +61,7 @@ export function hailCell(hail: PlaceHail, now_ms: number): HailCell {
 
 type Advanced = Required<Pick<HailCell, 'radar' | 'storm' | 'impact' | 'detection_quality'>>;
 
-/** Makes the advanced blocks of the places of one answer; `terrain` has the beams that terrain blocks. */
+/** Makes the advanced blocks of the places of one answer; `terrain` has the beams that terrain blocks, and the ground. */
 export function advancedBlocks(
   snapshot: LiveSnapshot,
   since_ms: number,
@@ -78,7 +78,7 @@ export function advancedBlocks(
     const largest = snapshot.detections.at(hail.largest);
     const newest = snapshot.detections.at(hail.place.scans.at(-1)?.largest ?? hail.largest);
     return {
-      radar: radarBlock(largest.estimated_size_mm, largest, largest, largest.scan_time),
+      radar: radarBlock(largest.estimated_size_mm, largest, largest, largest.scan_time, terrain),
       storm: stormBlock(newest, snapshot),
       impact: impactBlock(hail, snapshot, since_ms, newest.track_id === null ? null : areaOf(newest.track_id)),
       detection_quality: pixelQuality(hail.place, monthOfYear(now_ms), terrain),

@@ -1,3 +1,4 @@
+import type { Blockage } from '../../schemas/geo/blockage.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { groundM } from '../../schemas/reference/terrain.ts';
@@ -19,7 +20,13 @@ export const NO_PRODUCTS = Object.fromEntries(Object.keys(companionFields).map((
  * Radar block of a size with its companion products. The index and the percentile sizes follow from MESH; POSH falls back to
  * the index and the freezing level of the month; products that are not ingested are null.
  */
-export function radarBlock(mesh_mm: number, products: Products, position: Position, time_ms: number): RadarBlock {
+export function radarBlock(
+  mesh_mm: number,
+  products: Products,
+  position: Position,
+  time_ms: number,
+  terrain: Blockage | null,
+): RadarBlock {
   const shi = shiOfMesh(mesh_mm);
   const freezing_km = hailDayFreezingLevelKm(position.lat, monthOfYear(time_ms));
   const { posh_pct, vil_kg_m2, echo_top_18_km, echo_top_50_km, max_reflectivity_dbz } = products;
@@ -30,7 +37,7 @@ export function radarBlock(mesh_mm: number, products: Products, position: Positi
     mesh75_mm: rounded(mesh75OfShi(shi), 1),
     mesh95_mm: rounded(mesh95OfShi(shi), 1),
     shi: rounded(shi, 1),
-    posh_pct: rounded(posh_pct ?? poshOfShi(shi, Math.max(0, freezing_km - groundM(position) / 1000)), 1),
+    posh_pct: rounded(posh_pct ?? poshOfShi(shi, Math.max(0, freezing_km - groundM(position, terrain) / 1000)), 1),
     vil_kg_m2: rounded(vil_kg_m2, 1),
     vil_density_g_m3: rounded(vil_density, 2),
     max_reflectivity_dbz: rounded(max_reflectivity_dbz, 1),

@@ -2,14 +2,14 @@ import { Command } from 'commander';
 import { counted, readableBytes } from '../../schemas/command-line.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { type BlockageStep, blockage } from '../../schemas/tables/derived.ts';
+import { type BlockageStep, blockage, ground } from '../../schemas/tables/derived.ts';
 import type { Config } from '../config.ts';
 import { BadInput, NotFound, PipelineError } from '../error.ts';
 import { type ClimatologyReport, datesToCount, publishClimatology } from '../forecast/climatology.ts';
 import { refreshForecast } from '../forecast/publish-forecast.ts';
 import { type Log, openLog } from '../log.ts';
 import { publishUndated } from '../publish/undated.ts';
-import { examineRadars } from '../read/beam-blockage.ts';
+import { examineRadars, groundCells } from '../read/beam-blockage.ts';
 import { type Dem, openDem } from '../read/dem.ts';
 import { withRoot } from './with-root.ts';
 
@@ -43,7 +43,8 @@ export function deriveCommand(config: () => Config): Command {
     .addHelpText(
       'after',
       `
-Every WSR-88D that stands in the model is looked at, along 360 directions to 230 km. The table replaces the one before;
+Every WSR-88D that stands in the model is looked at, along 360 directions to 230 km, and the ground of places comes from it,
+as means of cells of 0.1 degrees. Both tables replace those before;
 scans that are published stay as they are until they are made again (hail-pipeline rebuild).`,
     );
   const climatologyCommand = tableCommand('climatology', deriveClimatology, climatologyText)
@@ -101,15 +102,19 @@ async function deriveBlockage(config: Config, log: Log, { dem: dem_path, metres 
       }
       const reason = 'covers no WSR-88D radar, expected a model in which at least one stands';
       if (radars.length === 0) throw new BadInput('derive', dem_path, reason);
-      const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
-      const [{ files, changed }] = await publishUndated(root, [{ name: 'static', segments: [segment] }], config.now());
+      const cells = await groundCells(dem);
+      const segments = [
+        { segment: blockage.name, table: blockage, rows, provenance: 'observed' },
+        { segment: ground.name, table: ground, rows: cells, provenance: 'observed' },
+      ] as const;
+      const [{ files, changed }] = await publishUndated(root, [{ name: 'static', segments }], config.now());
       const { path, bytes } = files[0] as PublishedFile;
       await refreshForecast(root, config.now(), log);
       return {
         terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
         radars: radars.sort((a, b) => (a.id < b.id ? -1 : 1)),
         radars_outside: WSR88D.length - radars.length,
-        ...{ rows: rows.length, path, bytes, changed },
+        ...{ rows: rows.length, ground_cells: cells.length, path, bytes, changed },
       };
     },
     log,
@@ -134,7 +139,7 @@ function percent(share: number): number {
 }
 
 function blockageText(report: Awaited<ReturnType<typeof deriveBlockage>>): string {
-  const { terrain, radars, radars_outside, rows, path, bytes, changed } = report;
+  const { terrain, radars, radars_outside, rows, ground_cells, path, bytes, changed } = report;
   if (!changed) return `Nothing to do: ${path} holds what ${terrain.file} gives.\n`;
   const withSome = (share: 'shadowed_pct' | 'unknown_pct') =>
     counted(radars.filter((radar) => radar[share] > 0).length, 'radar');
@@ -142,5 +147,6 @@ function blockageText(report: Awaited<ReturnType<typeof deriveBlockage>>): strin
 More than half of the lowest beam is blocked in some directions of ${withSome('shadowed_pct')}.
 Heights are not known everywhere, and block nothing there, around ${withSome('unknown_pct')}.
 ${counted(radars_outside, 'radar')} outside the model: nothing counts as blocked.
+Ground of ${counted(ground_cells, 'cell')} of 0.1 degrees.
 `;
 }

@@ -45,7 +45,7 @@ export function placeQuality(row: number, col: number, time_ms: number, terrain:
     lon: colLon(blockCol * BLOCK_PX + middle),
   };
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
-  const ground_m = groundM(position);
+  const ground_m = groundM(position, terrain);
   const { hdqi } = detectionQuality(position, {
     sites: WSR88D,
     freezing_level_km,

@@ -109,7 +109,7 @@ export function availableCells(
   return Float64Array.from(places, (place) => {
     if (blockage === null && sites.some((site) => isSure(roughDistanceKm(site, place)))) return 1;
     const freezing_level_km = hailDayFreezingLevelKm(place.lat, MONTH);
-    const ground_m = groundM(place);
+    const ground_m = groundM(place, blockage);
     const { hdqi } = detectionQuality(place, { sites, freezing_level_km, ground_m, blockage: blockage?.blocked });
     return hdqi >= AVAILABLE_MIN ? 1 : 0;
   });

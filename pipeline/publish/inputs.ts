@@ -1,18 +1,19 @@
 import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { InputVersions, Manifest } from '../../schemas/manifest.ts';
-import { blockage, climatology } from '../../schemas/tables/derived.ts';
+import { blockage, climatology, ground } from '../../schemas/tables/derived.ts';
 import { spcOutlooks } from '../../schemas/tables/feeds.ts';
 import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { readHead } from './manifests.ts';
 
 /** Published tables that tables are made from. The climatology is made again after a week of closed storm dates, which are no input here. */
-const INPUTS = { climatology: [blockage], outlook: [spcOutlooks, forecast, climatology] } as const;
+const INPUTS = { climatology: [blockage, ground], outlook: [spcOutlooks, forecast, climatology] } as const;
 type MadeTable = keyof typeof INPUTS;
 
 /** Partitions whose manifests list the files of these tables. */
 const PARTITIONS: ReadonlyMap<string, string> = new Map([
   [blockage.name, layout.staticPartition],
+  [ground.name, layout.staticPartition],
   [climatology.name, layout.staticPartition],
   [spcOutlooks.name, layout.collectionPartition('outlooks')],
   [forecast.name, layout.collectionPartition('forecast')],
@@ -49,7 +50,7 @@ function whyOutdated(headOf: HeadOf, name: MadeTable, head: ReturnType<HeadOf>):
   }
   const made_from = head?.made_from?.[name];
   const changed = Object.keys(versions).find(
-    (input) => made_from !== undefined && made_from[input] !== versions[input],
+    (input) => made_from !== undefined && (made_from[input] ?? 0) !== versions[input],
   );
   return changed === undefined
     ? null

@@ -8,7 +8,7 @@ import { type Blockage, blockageOf } from '../../schemas/geo/blockage.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import { blockage } from '../../schemas/tables/derived.ts';
+import { blockage, type GroundCell, ground } from '../../schemas/tables/derived.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import type { ColumnType } from '../../schemas/units.ts';
 import { type Engine, sqlList, sqlText } from '../duckdb.ts';
@@ -168,7 +168,7 @@ function append(appender: DuckDBAppender, field: Column, value: unknown, table: 
   }
 }
 
-/** The published table of beam blockage by terrain; null when none is published. */
+/** The published tables of a terrain model; null when no beam blockage is published. */
 export async function readBlockage(engine: Engine, dataRoot: string): Promise<Blockage | null> {
   const paths = await publishedPaths(dataRoot, layout.staticPartition, blockage);
   if (paths.length === 0) return null;
@@ -177,11 +177,16 @@ export async function readBlockage(engine: Engine, dataRoot: string): Promise<Bl
   );
   const columns = reader.getColumnsObjectJS();
   const numbers = (name: string) => (columns[name] ?? []) as number[];
-  return blockageOf({
-    radar_id: (columns.radar_id ?? []) as string[],
-    tilt_deg: numbers('tilt_deg'),
-    azimuth_deg: numbers('azimuth_deg'),
-    distance_km: numbers('distance_km'),
-    blocked: numbers('blocked'),
-  });
+  const groundPaths = await publishedPaths(dataRoot, layout.staticPartition, ground);
+  const cells = await readRows<GroundCell>(engine, ground, groundPaths);
+  return blockageOf(
+    {
+      radar_id: (columns.radar_id ?? []) as string[],
+      tilt_deg: numbers('tilt_deg'),
+      azimuth_deg: numbers('azimuth_deg'),
+      distance_km: numbers('distance_km'),
+      blocked: numbers('blocked'),
+    },
+    cells,
+  );
 }

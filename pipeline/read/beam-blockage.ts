@@ -1,10 +1,12 @@
 import { boxAround } from '../../schemas/geo/around.ts';
 import { type Antenna, beamAt, partialBlockage, REACH_KM, TILTS_DEG } from '../../schemas/geo/beam.ts';
+import { GROUND_CELL_PX, GROUND_COLS, GROUND_ROWS, groundIndex } from '../../schemas/geo/blockage.ts';
 import { KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { destination } from '../../schemas/geo/distance.ts';
 import { heightAt } from '../../schemas/geo/heights.ts';
+import { LATTICE, latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
-import type { BlockageStep } from '../../schemas/tables/derived.ts';
+import type { BlockageStep, GroundCell } from '../../schemas/tables/derived.ts';
 import type { HeightGrid } from '../grid.ts';
 
 /** Rays of a radar, one for each whole degree: about the width of a beam. */
@@ -16,6 +18,8 @@ const SAMPLES = REACH_KM / STEP_KM;
 const NODE_KM = 10;
 /** Samples nearer than this, or than one cell of the terrain model, are ignored: heights are not exact enough there, km. */
 const NEAR_KM = 1;
+/** Rows of a terrain model that are read at a time for the ground. */
+const ROWS_READ = 256;
 
 /** One step of a ray, without the columns that are the same for the whole table. */
 type RayStep = Omit<BlockageStep, 'terrain_file' | 'terrain_step_arcsec'>;
@@ -160,6 +164,34 @@ export function heightWindow(grid: HeightGrid): (box: Bbox) => Promise<HeightAt>
     }
     return (lat, lon) => heightAt(grid, rows, lat, lon);
   };
+}
+
+/** Mean height of a terrain model in each cell of the lattice in which it knows any; heights below sea level, such as sea floor, count as 0. */
+export async function groundCells(grid: HeightGrid): Promise<GroundCell[]> {
+  const sums = new Float64Array(GROUND_ROWS * GROUND_COLS);
+  const known = new Uint32Array(sums.length);
+  const cols = Array.from({ length: grid.cols }, (_, col) =>
+    groundIndex(lonCol(shortestTurn(grid.west_lon + col * grid.lon_step_deg))),
+  );
+  const [, south, , north] = LATTICE.bbox;
+  const end = clamped((grid.north_lat - south) / grid.lat_step_deg, grid.rows) + 1;
+  for (let first = clamped((grid.north_lat - north) / grid.lat_step_deg, grid.rows); first < end; first += ROWS_READ) {
+    for (const [index, heights] of (await grid.readRows(first, Math.min(ROWS_READ, end - first))).entries()) {
+      const row = groundIndex(latRow(grid.north_lat - (first + index) * grid.lat_step_deg));
+      if (row < 0 || row >= GROUND_ROWS) continue;
+      for (let at = 0; at < cols.length; at++) {
+        const col = cols[at];
+        if (col < 0 || col >= GROUND_COLS || Number.isNaN(heights[at])) continue;
+        sums[row * GROUND_COLS + col] += Math.max(0, heights[at]);
+        known[row * GROUND_COLS + col]++;
+      }
+    }
+  }
+  return Array.from(sums, (sum, cell) => ({
+    row: GROUND_CELL_PX * Math.floor(cell / GROUND_COLS),
+    col: GROUND_CELL_PX * (cell % GROUND_COLS),
+    ground_m: Math.round(sum / known[cell]),
+  })).filter(({ ground_m }) => !Number.isNaN(ground_m));
 }
 
 function clamped(row: number, rows: number): number {

@@ -1,11 +1,15 @@
 import type { BlockedShare } from './beam.ts';
+import { LATTICE, latRow, lonCol } from './lattice.ts';
+import type { Position } from './position.ts';
 
-/** Blockage of radar beams by terrain. */
+/** What a terrain model says: the blockage of radar beams, and the ground. */
 export interface Blockage {
   /** Radars inside the terrain model; beams of any other count as free. */
   readonly radars: ReadonlySet<string>;
   /** Blocked share on the ray of the nearest whole azimuth; 0 for a tilt without rows. */
   readonly blocked: BlockedShare;
+  /** Mean height of the model in the cell of a place, m above sea level; null where it is not known. */
+  readonly groundM: (position: Position) => number | null;
 }
 
 /** Columns of the table `blockage` in its order: by radar, tilt, azimuth and distance. */
@@ -17,13 +21,23 @@ interface BlockageColumns {
   readonly blocked: ArrayLike<number>;
 }
 
-const AZIMUTHS = 360;
+/** Columns of a row of the table `ground`. */
+type GroundColumns = Readonly<Record<'row' | 'col' | 'ground_m', number>>;
 
-/** Index of the table in memory: five bytes a step, and the start of each ray. */
-export function blockageOf(columns: BlockageColumns): Blockage {
+const AZIMUTHS = 360;
+/** Pixels of the lattice along a side of a cell of the table `ground`. */
+export const GROUND_CELL_PX = 10;
+export const GROUND_ROWS = LATTICE.rows / GROUND_CELL_PX;
+export const GROUND_COLS = LATTICE.cols / GROUND_CELL_PX;
+const UNKNOWN_M = -32_768;
+
+/** Index of both tables in memory: five bytes a step, the start of each ray, and two bytes a cell. */
+export function blockageOf(columns: BlockageColumns, cells: Iterable<GroundColumns>): Blockage {
   const distance_km = Float32Array.from(columns.distance_km);
   const percent = Uint8Array.from(columns.blocked, (share) => Math.round(100 * share));
   const radars = raysOf(columns);
+  const heights_m = new Int16Array(GROUND_ROWS * GROUND_COLS).fill(UNKNOWN_M);
+  for (const { row, col, ground_m } of cells) heights_m[groundIndex(row) * GROUND_COLS + groundIndex(col)] = ground_m;
   return {
     radars: new Set(radars.keys()),
     blocked: (site_id, azimuth_deg, asked_km, tilt_deg) => {
@@ -34,7 +48,18 @@ export function blockageOf(columns: BlockageColumns): Blockage {
       const last = lastUpTo(distance_km, asked_km, first, starts[azimuth + 1]);
       return last < first ? 0 : percent[last] / 100;
     },
+    groundM: ({ lat, lon }) => {
+      const [row, col] = [groundIndex(latRow(lat)), groundIndex(lonCol(lon))];
+      if (row < 0 || row >= GROUND_ROWS || col < 0 || col >= GROUND_COLS) return null;
+      const height_m = heights_m[row * GROUND_COLS + col];
+      return height_m === UNKNOWN_M ? null : height_m;
+    },
   };
+}
+
+/** Row or column among the cells of the table `ground`, from that of the lattice. */
+export function groundIndex(pixel: number): number {
+  return Math.floor(pixel / GROUND_CELL_PX);
 }
 
 /**

@@ -24,7 +24,7 @@ export const DetectionQualityBlock = z
       .meta({ description: 'Nearest site at any distance.' }),
     beam_height_m: z.int().nullable().meta({
       description:
-        'Centre of the lowest usable beam above the ground; null without a radar within 230 km. The ground is that of a coarse model: within 60 m of that of nine in ten airports east of 102 W, within 230 m west of it; in deep valleys the beam is higher than stated. Outside of the grid of data the height is above the sea.',
+        'Centre of the lowest usable beam above the ground; null without a radar within 230 km. The ground is the mean of the terrain model over 0.1 degrees. Where none is worked in, it is that of a coarse model: within 60 m of that of nine in ten airports east of 102 W, within 230 m west of it; in deep valleys the beam is higher than stated. Outside of the grid of data the height is above the sea.',
       unit: 'm',
     }),
     freezing_level_m: z

@@ -104,3 +104,13 @@ export const blockage = table({
   schema_version: 1,
   order: 'radar_id, tilt_deg, azimuth_deg, distance_km',
 });
+
+/** Mean height of a terrain model in a cell of 10 x 10 pixels of the lattice, 0.1 degrees; cells of which it knows nothing have no row. */
+export const GroundCell = z.object({
+  row: column.latticeIndex('Row of the lattice of its northernmost pixels, a multiple of 10.'),
+  col: column.latticeIndex('Column of the lattice of its westernmost pixels, a multiple of 10.'),
+  ground_m: column.plainNumber('Mean height above sea level, to the metre; heights below it count as 0.', 'm'),
+});
+export type GroundCell = z.infer<typeof GroundCell>;
+
+export const ground = table({ name: 'ground', row: GroundCell, schema_version: 1, order: 'row, col' });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type BlockedShare, beamAt, detectionQuality } from '../../schemas/geo/beam.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
+import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { groundM } from '../../schemas/reference/terrain.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -344,7 +345,12 @@ test('GET /v1/coverage behind a mountain has a lower index and the share that te
   const blockage: BlockedShare = (id, _, distance_km, tilt) =>
     id === 'KTLX' && tilt === 0.5 && distance_km > 20 ? 0.4 : 0;
   const freezing_level_km = hailDayFreezingLevelKm(BEHIND.lat, 5);
-  const expected = detectionQuality(BEHIND, { sites: WSR88D, freezing_level_km, ground_m: groundM(BEHIND), blockage });
+  const expected = detectionQuality(BEHIND, {
+    sites: WSR88D,
+    freezing_level_km,
+    ground_m: groundM(BEHIND, null),
+    blockage,
+  });
   t.is(blocked.detection_quality.hdqi, expected.hdqi);
   for (const { lat, lon } of [BEFORE, ASIDE])
     t.deepEqual(
@@ -357,9 +363,19 @@ test('GET /v1/coverage gives the height of the lowest beam that terrain leaves u
   const hills = await withTerrain(t, WEST_ALL);
   const height = async (of = service) =>
     (await askCoverage(BEHIND.lat, BEHIND.lon, of)).detection_quality.beam_height_m;
-  const antenna_above_m = 389.5 - groundM(BEHIND);
+  const antenna_above_m = 389.5 - groundM(BEHIND, null);
   t.is(await height(), Math.round(1000 * beamAt(40, 0.5).centre_km + antenna_above_m));
   t.is(await height(hills), Math.round(1000 * beamAt(40, 1.3).centre_km + antenna_above_m));
+});
+
+test('GET /v1/coverage takes the ground of a place from the terrain model', async (t) => {
+  const data_root = await scratch(t);
+  const cell = { row: 10 * Math.floor(latRow(ASIDE.lat) / 10), col: 10 * Math.floor(lonCol(ASIDE.lon) / 10) };
+  await publishBlockage(data_root, WEST_04, undefined, [{ ...cell, ground_m: 100 }]);
+  const valley = await serviceFor(t, { data_root, now_ms: MAY_MS });
+  const height = async (of = service) => (await askCoverage(ASIDE.lat, ASIDE.lon, of)).detection_quality.beam_height_m;
+  t.is(await height(valley), Math.round(1000 * beamAt(40, 0.5).centre_km + 389.5 - 100));
+  t.is(await height(), Math.round(1000 * beamAt(40, 0.5).centre_km + 389.5 - groundM(ASIDE, null)));
 });
 
 test('GET /v1/coverage names the terrain model, and how many radars lie outside it', async (t) => {

@@ -442,7 +442,7 @@ test('places that are taken for granted see as well as the quality says', (t) =>
   const found = availableCells(places, WSR88D, null);
   for (const [index, place] of places.entries()) {
     const freezing_level_km = hailDayFreezingLevelKm(place.lat, 5);
-    const { hdqi } = detectionQuality(place, { sites: WSR88D, freezing_level_km, ground_m: groundM(place) });
+    const { hdqi } = detectionQuality(place, { sites: WSR88D, freezing_level_km, ground_m: groundM(place, null) });
     t.is(found[index], hdqi >= 0.3 ? 1 : 0, `${place.geohash4} ${hdqi}`);
   }
 });
@@ -452,7 +452,7 @@ const SITE = { id: 'KAAA', lat: 40, lon: -100, antenna_m: 500 };
 test('a radar makes places available to about 210 km, and those behind a mountain not', (t) => {
   const at = (km: number) => destination(SITE, 90, km);
   t.deepEqual([...availableCells([at(60), at(180), at(225), at(300)], [SITE], null)], [1, 1, 0, 0]);
-  const wall = { radars: new Set(['KAAA']), blocked: () => 1 };
+  const wall = { radars: new Set(['KAAA']), blocked: () => 1, groundM: () => null };
   t.deepEqual([...availableCells([at(60), at(180)], [SITE], wall)], [0, 0]);
 });
 

@@ -237,11 +237,31 @@ const STEPS: readonly Step[] = [
   ['KBBB', 0.5, 0, 5, 0.01],
 ];
 
+/** Ground of the cells that begin at 40 N 100 W and in the north-eastern corner of the lattice. */
+const CELLS = [
+  { row: 1500, col: 3000, ground_m: 812 },
+  { row: 0, col: 6990, ground_m: 0 },
+];
+
 function made(steps: readonly Step[]): Blockage {
   const [tilt_deg, azimuth_deg, distance_km, blocked] = ([1, 2, 3, 4] as const).map((column) => pluck(steps, column));
-  return blockageOf({ radar_id: pluck(steps, 0), tilt_deg, azimuth_deg, distance_km, blocked });
+  return blockageOf({ radar_id: pluck(steps, 0), tilt_deg, azimuth_deg, distance_km, blocked }, CELLS);
 }
-const { blocked } = made(STEPS);
+const { blocked, groundM } = made(STEPS);
+
+test('the ground of a place is that of the cell that holds it, and unknown in other cells and off the lattice', (t) => {
+  for (const [lat, lon, ground_m] of [
+    [39.95, -99.95, 812],
+    [39.901, -99.901, 812],
+    [39.899, -99.95, null],
+    [39.95, -100.001, null],
+    [54.95, -60.001, 0],
+    [54.95, -60, null],
+    [55.01, -60.001, null],
+    [20, -100, null],
+  ] as const)
+    t.is(groundM({ lat, lon }), ground_m, `${lat} ${lon}`);
+});
 
 test('a share holds from its distance on, up to the next step', (t) => {
   const shares = [0, 19.99, 20, 20.2, 20.25, 230].map((km) => blocked('KAAA', 0, km, 0.5));

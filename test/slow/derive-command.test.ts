@@ -8,6 +8,7 @@ import { readBlockage } from '../../pipeline/publish/tables.ts';
 import { beamAt, partialBlockage } from '../../schemas/geo/beam.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
+import { groundM } from '../../schemas/reference/terrain.ts';
 import { type DemFile, demFile, KEY } from '../support/data/dem.ts';
 import { PLAIN, WALL } from '../support/data/terrain.ts';
 import { copyOf, ingest, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
@@ -62,6 +63,22 @@ test('a wall 20 km west of a radar blocks what lies behind it, and nothing else'
   t.deepEqual(await faultsOf(root), []);
 });
 
+test('the ground of a place is the mean of the model around it; where the model has none, that of the coarse model', async (t) => {
+  const root = await scratch(t);
+  const valley = (lat: number, lon: number) => (lat < 35.2 && lat > 35.1 && lon > -97.6 && lon < -97.5 ? 300 : 1500);
+  await derived(t, root, { ...PLAIN, height: valley });
+  const table = await blockageOn(root);
+  for (const [lat, lon, ground_m] of [
+    [35.15, -97.55, 300],
+    [35.199, -97.501, 300],
+    [35.201, -97.501, 1500],
+    [35.15, -97.45, 1500],
+  ] as const)
+    t.is(groundM({ lat, lon }, table), ground_m, `${lat} ${lon}`);
+  const outside = { lat: 39.06, lon: -108.55 };
+  t.is(groundM(outside, table), groundM(outside, null));
+});
+
 test('sea level blocks nothing, and the radar is known to be free', async (t) => {
   const root = await scratch(t);
   const { rows, radars } = await derived(t, root, PLAIN);
@@ -79,6 +96,7 @@ test('the same model again is nothing to do; another one takes its place, and th
   t.regex(first.stdout, /More than half of the lowest beam is blocked in some directions of 1 radar\./);
   t.regex(first.stdout, /Heights are not known everywhere, and block nothing there, around 1 radar\./);
   t.regex(first.stdout, /159 radars outside the model/);
+  t.regex(first.stdout, /\nGround of 165 cells of 0\.1 degrees\.\n/);
   const head = await headOf(root);
   const again = await command(root, argsOf(wall));
   t.deepEqual([again.code, again.stdout.startsWith('Nothing to do: ')], [0, true]);
@@ -86,9 +104,8 @@ test('the same model again is nothing to do; another one takes its place, and th
   const { path, changed } = await derived(t, root, PLAIN);
   t.true(changed);
   const next = await headOf(root);
-  t.deepEqual([next.commit, next.table_commits], [2, { blockage: 2 }]);
-  const paths = next.files.map((file) => file.path);
-  t.deepEqual(paths, [path]);
+  t.deepEqual([next.commit, next.table_commits], [2, { blockage: 2, ground: 2 }]);
+  t.deepEqual([next.files.length, next.files[0]?.path], [2, path]);
   t.deepEqual(await faultsOf(root), []);
   const later_ms = Date.now() + 3 * 3_600_000;
   // A catalogue keeps the files that it names.

@@ -632,11 +632,11 @@ for (const [mesh_mm, shi, mesh95_mm] of [
   [101.6, 1600, 105.9],
 ] as const)
   test(`${mesh_mm} mm is an index of ${shi} and a 95th percentile of ${mesh95_mm} mm`, (t) => {
-    t.like(radarBlock(mesh_mm, NO_PRODUCTS, OKLAHOMA, MAY_MS), { mesh_mm, shi, mesh95_mm });
+    t.like(radarBlock(mesh_mm, NO_PRODUCTS, OKLAHOMA, MAY_MS, null), { mesh_mm, shi, mesh95_mm });
   });
 
 test('missing products are null, none is invented', (t) => {
-  t.like(radarBlock(30, NO_PRODUCTS, OKLAHOMA, MAY_MS), {
+  t.like(radarBlock(30, NO_PRODUCTS, OKLAHOMA, MAY_MS, null), {
     vil_kg_m2: null,
     vil_density_g_m3: null,
     max_reflectivity_dbz: null,
@@ -649,22 +649,28 @@ test('missing products are null, none is invented', (t) => {
 });
 
 test('POSH is that of the product; without it the index and the freezing level above the ground decide', (t) => {
-  t.is(radarBlock(30, { ...NO_PRODUCTS, posh_pct: 60 }, OKLAHOMA, MAY_MS).posh_pct, 60);
-  const above_ground_km = FREEZING_KM - groundM(OKLAHOMA) / 1000;
+  t.is(radarBlock(30, { ...NO_PRODUCTS, posh_pct: 60 }, OKLAHOMA, MAY_MS, null).posh_pct, 60);
+  const above_ground_km = FREEZING_KM - groundM(OKLAHOMA, null) / 1000;
   const shi = (30 / 2.54) ** 2;
-  t.is(radarBlock(30, NO_PRODUCTS, OKLAHOMA, MAY_MS).posh_pct, Math.round(10 * poshOfShi(shi, above_ground_km)) / 10);
+  t.is(
+    radarBlock(30, NO_PRODUCTS, OKLAHOMA, MAY_MS, null).posh_pct,
+    Math.round(10 * poshOfShi(shi, above_ground_km)) / 10,
+  );
 });
 
 test('VIL density is VIL over the 18 dBZ echo top, and the 50 dBZ echo stands above the freezing level', (t) => {
   const products = { ...NO_PRODUCTS, vil_kg_m2: 56.5, echo_top_18_km: 15.767, echo_top_50_km: 10.078 };
-  const block = radarBlock(48, products, OKLAHOMA, MAY_MS);
+  const block = radarBlock(48, products, OKLAHOMA, MAY_MS, null);
   t.is(block.vil_density_g_m3, 3.58);
   t.is(block.h50_above_0c_km, Math.round(100 * (10.078 - FREEZING_KM)) / 100);
 });
 
 test('reflectivity at -20 C and shear below 2 km are those of their products', (t) => {
   const products = { ...NO_PRODUCTS, reflectivity_minus20c_dbz: 57.25, azshear_0_2km_per_s: 0.00512 };
-  t.like(radarBlock(48, products, OKLAHOMA, MAY_MS), { reflectivity_minus20c_dbz: 57.3, azshear_0_2km_per_s: 0.0051 });
+  t.like(radarBlock(48, products, OKLAHOMA, MAY_MS, null), {
+    reflectivity_minus20c_dbz: 57.3,
+    azshear_0_2km_per_s: 0.0051,
+  });
 });
 
 /** Size, detections, corroborated, hdqi and the published confidence of methodology 1.1.0. */

@@ -795,7 +795,7 @@ test('a page begins behind its cursor, whether or not that had an impact, and is
 });
 
 test('terrain that blocks every beam lowers the confidence of an impact, and nothing else', async (t) => {
-  const mountains = { radars: new Set<string>(), blocked: () => 0.4 };
+  const mountains = { radars: new Set<string>(), blocked: () => 0.4, groundM: () => null };
   const [free] = (await impactsPage(impactsOf(1), '2026-05-01', null, 50, null)).impacts;
   const [behind] = (await impactsPage(impactsOf(1), '2026-05-01', null, 50, mountains)).impacts;
   t.true((behind?.ml_confidence ?? 1) < (free?.ml_confidence ?? 0));

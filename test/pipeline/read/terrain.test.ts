@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
 import type { HeightGrid } from '../../../pipeline/grid.ts';
-import { examineRadars, heightWindow, radarBlockage } from '../../../pipeline/read/beam-blockage.ts';
+import { examineRadars, groundCells, heightWindow, radarBlockage } from '../../../pipeline/read/beam-blockage.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
 import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import type { Antenna } from '../../../schemas/geo/beam.ts';
@@ -339,6 +339,15 @@ function grid(changes: Partial<HeightGrid> = {}) {
   };
   return { made, read };
 }
+
+test('the ground of a cell is the mean of the heights in it that are known; those below the sea count as 0', async (t) => {
+  const heights = [-40, 90, Number.NaN, Number.NaN];
+  const { made } = grid({
+    ...{ rows: 2, cols: 4, north_lat: 54.975, west_lon: 239.825, lat_step_deg: 0.05, lon_step_deg: 0.05 },
+    readRows: async (_, count) => Array.from({ length: count }, () => Float32Array.from(heights)),
+  });
+  t.deepEqual(await groundCells(made), [{ row: 0, col: 980, ground_m: 45 }]);
+});
 
 test('heights between cells are bilinear', async (t) => {
   const at = await heightWindow(grid().made)([-109, 41, -103, 49]);

@@ -1,7 +1,7 @@
 import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import type { radarBlockage } from '../../../pipeline/read/beam-blockage.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
-import { blockage } from '../../../schemas/tables/derived.ts';
+import { blockage, type GroundCell, ground } from '../../../schemas/tables/derived.ts';
 import type { DemFile } from './dem.ts';
 import { NOW_MS, onRoot } from './world.ts';
 
@@ -38,16 +38,22 @@ export function raysOfKtlx(
 /** All around the radar 0.4 of its lowest beam is blocked. */
 export const RING_OF_KTLX = raysOfKtlx([{ tilt_deg: 0.5, distance_km: 1, blocked: 0.4 }], 0, 359);
 
-/** Publishes a table of blockage on a data root. */
+/** Publishes a table of blockage on a data root, and one of the ground when it has cells. */
 export function publishBlockage(
   path: string,
   steps: ReturnType<typeof radarBlockage>['steps'],
   terrain = { terrain_file: 'wall.tif', terrain_step_arcsec: 18 },
+  cells: readonly GroundCell[] = [],
 ): Promise<{ readonly file: PublishedFile }> {
   const rows = steps.map((step) => ({ ...step, ...terrain }));
-  const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
+  const segments = [
+    { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const,
+    ...(cells.length > 0
+      ? [{ segment: ground.name, table: ground, rows: cells, provenance: 'observed' } as const]
+      : []),
+  ];
   return onRoot(path, {}, async ({ root }) => {
-    const [{ files }] = await publishUndated(root, [{ name: 'static', segments: [segment] }], NOW_MS);
+    const [{ files }] = await publishUndated(root, [{ name: 'static', segments }], NOW_MS);
     return { file: files[0] as PublishedFile };
   });
 }
