@@ -1,7 +1,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { createBusiness } from '../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
@@ -9,6 +12,7 @@ import { openRecords } from '../../api/billing/records.ts';
 import { selfSigned } from '../../api/commands/webhook-listen.ts';
 import { openCipher } from '../../api/records/cipher.ts';
 import { openQueue } from '../../api/records/tasks.ts';
+import { openWebhookClient } from '../../api/webhooks/client.ts';
 import { enqueueEvent } from '../../api/webhooks/events.ts';
 import { insertWebhook } from '../../api/webhooks/receivers.ts';
 import { scratch } from '../support/data/world.ts';
@@ -129,3 +133,37 @@ for (const [kind, isHere] of [
       t.true(hanging() < (HANGING_TENANTS * HANGING_PER_TENANT * EVENTS_PER_HANGING) / 2);
     },
   );
+
+const NAME = 'hooks.example.com';
+/** Passes connections on to a port of this machine; until it is woken it takes none: a first packet is lost, and sent again after a second. */
+const SLOW_FRONT = `
+  const { createServer, connect } = require('node:net');
+  const { parentPort, workerData: { port, woken } } = require('node:worker_threads');
+  const front = createServer((socket) => socket.pipe(connect(port, '127.0.0.1')).pipe(socket));
+  front.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+    parentPort.postMessage(front.address().port);
+    setImmediate(() => Atomics.wait(woken, 0, 0));
+  });`;
+
+test('an address that answers late is not given up for one of the other family that no network leads to', async (t) => {
+  const receiver = await startReceiver(t, { names: [NAME] });
+  const woken = new Int32Array(new SharedArrayBuffer(4));
+  const thread = new Worker(SLOW_FRONT, { eval: true, workerData: { port: receiver.port, woken } });
+  t.teardown(async () => void (await thread.terminate()));
+  const [front] = (await once(thread, 'message')) as [number];
+  const waiting = [1, 2, 3].map(() => connect(front, '127.0.0.1').on('error', () => {}));
+  t.teardown(() => waiting.forEach((socket) => void socket.destroy()));
+  await pause(100);
+  const client = openWebhookClient({
+    allow_cidrs: ['127.0.0.0/8', '2001:db8::/32'],
+    ca_file: receiver.ca_file,
+    time_scale: 1,
+    resolver: { resolve: async () => ['127.0.0.1', '2001:db8::1'], close: () => {} },
+  });
+  t.teardown(client.close);
+  const posted = client.post({ url: `https://${NAME}:${front}/`, body: '{}', headers: { 'X-Service-Event': 'ping' } });
+  await pause(400);
+  Atomics.store(woken, 0, 1);
+  Atomics.notify(woken, 0);
+  t.like(await posted, { status_code: 200, error: null });
+});

@@ -1,10 +1,9 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { selfSigned } from '../../../api/commands/webhook-listen.ts';
@@ -224,36 +223,6 @@ test('the address that was judged is the one that is connected to: a name is loo
   const webhookClient = openTo(t, receiver, { resolver });
   t.like(await post(webhookClient, `https://${HOOKS}:${receiver.port}/`), { status_code: 200 });
   t.deepEqual(resolver.asked, [HOOKS]);
-});
-
-/** Passes connections on to a port of this machine; until it is woken it takes none: a first packet is lost, and sent again after a second. */
-const SLOW_FRONT = `
-  const { createServer, connect } = require('node:net');
-  const { parentPort, workerData: { port, woken } } = require('node:worker_threads');
-  const front = createServer((socket) => socket.pipe(connect(port, '127.0.0.1')).pipe(socket));
-  front.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-    parentPort.postMessage(front.address().port);
-    setImmediate(() => Atomics.wait(woken, 0, 0));
-  });`;
-
-test('an address that answers late is not given up for one of the other family that no network leads to', async (t) => {
-  const receiver = await startReceiver(t, { names: [HOOKS] });
-  const woken = new Int32Array(new SharedArrayBuffer(4));
-  const thread = new Worker(SLOW_FRONT, { eval: true, workerData: { port: receiver.port, woken } });
-  t.teardown(async () => void (await thread.terminate()));
-  const [front] = (await once(thread, 'message')) as [number];
-  const waiting = [1, 2, 3].map(() => connect(front, '127.0.0.1').on('error', () => {}));
-  t.teardown(() => waiting.forEach((socket) => void socket.destroy()));
-  await pause(100);
-  const resolver = answering(['127.0.0.1', '2001:db8::1']);
-  const posted = post(
-    openTo(t, receiver, { allow_cidrs: [...LOCAL, '2001:db8::/32'], resolver }),
-    `https://${HOOKS}:${front}/`,
-  );
-  await pause(400);
-  Atomics.store(woken, 0, 1);
-  Atomics.notify(woken, 0);
-  t.like(await posted, { status_code: 200, error: null });
 });
 
 test('of several addresses one that answers is enough', async (t) => {

@@ -117,7 +117,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
       ? await ensureFirstBusiness(opened.records, now())
       : { live: beside.live_key, test: beside.test_key };
   if (keys === null) throw new Error('the records of a new service hold a business already');
-  await opened.records.reader.updateTable('plans').set({ rate_per_minute: DEEP_POCKETS }).execute();
+  if (beside === undefined)
+    await opened.records.reader.updateTable('plans').set({ rate_per_minute: DEEP_POCKETS }).execute();
   const records = options.records?.(opened.records) ?? opened.records;
   const services = { ...opened, records, webhookClient: options.webhookClient ?? opened.webhookClient };
   const failures: unknown[] = [];
