@@ -46,6 +46,13 @@ import { until } from '../support/until.ts';
 
 const test = anyTest.serial;
 
+/** An operator with a business without keys. */
+async function withBusiness(t: Parameters<typeof operator>[0]): Promise<Operator> {
+  const made = operator(t);
+  await made.run('business', 'create', 'acme');
+  return made;
+}
+
 test('a business is made, listed, shown, suspended and resumed', async (t) => {
   const { json, run } = operator(t);
   const made = await json('business', 'create', 'acme');
@@ -64,8 +71,7 @@ test('a business is made, listed, shown, suspended and resumed', async (t) => {
 });
 
 test('a name that is taken is a conflict, an unknown business is not found', async (t) => {
-  const { run } = operator(t);
-  await run('business', 'create', 'acme');
+  const { run } = await withBusiness(t);
   t.like(await run('business', 'create', 'acme'), {
     code: 4,
     err: 'hail-api: business acme: exists, expected a new name\n',
@@ -90,14 +96,12 @@ test('delete insists on --purge, and leaves nothing but the audit log', async (t
   t.like(await json('business', 'delete', 'acme', '--purge'), { deleted: true });
   const { acts } = await json('business', 'audit', String(id));
   t.deepEqual(pluck(acts as { act: string }[], 'act'), ['business.create', 'key.create', 'business.purge']);
-  const records = await openRecords(config);
-  t.deepEqual(await records.reader.selectFrom('keys').selectAll().execute(), []);
-  await records.close();
+  const keys = await within(config, ({ reader }) => reader.selectFrom('keys').selectAll().execute());
+  t.deepEqual(keys, []);
 });
 
 test('members are added, change role, and are removed; addresses do not mind case', async (t) => {
-  const { json, run } = operator(t);
-  await run('business', 'create', 'acme');
+  const { json, run } = await withBusiness(t);
   t.like(await json('member', 'add', 'acme', 'Ops@Example.com', '--role', 'admin'), { changed: true });
   t.like(await json('member', 'add', 'acme', 'ops@example.com', '--role', 'manager'), { changed: true });
   t.like(await json('member', 'list', 'acme'), { members: [{ email: 'ops@example.com', role: 'manager' }] });
@@ -108,8 +112,7 @@ test('members are added, change role, and are removed; addresses do not mind cas
 });
 
 test('a plan changes in what is named and keeps the rest', async (t) => {
-  const { json, run } = operator(t);
-  await run('business', 'create', 'acme');
+  const { json, run } = await withBusiness(t);
   const asked =
     'plan set acme --limit 1000 --cap 500 --overage block --rate 600 --feature exports --quota locations=20000 --quota webhooks=0';
   const set = await json(...asked.split(' '));
@@ -129,21 +132,14 @@ test('a plan changes in what is named and keeps the rest', async (t) => {
   t.like(await json('plan', 'set', 'acme', '--cap', 'none'), { changed: false });
   t.like(await json('plan', 'show', 'acme'), { monthly_limit: 1000, features: ['exports'] });
   for (const wrong of [
-    ['--limit', '-1'],
-    ['--limit', '1.5'],
-    ['--rate', '0'],
-    ['--quota', 'hats=3'],
-    ['--quota', 'locations=none'],
-    ['--plan', 'gold'],
-    ['--feature', 'all'],
-    [],
+    ...['', ' --limit -1', ' --limit 1.5', ' --rate 0', ' --quota hats=3', ' --quota locations=none'],
+    ...[' --plan gold', ' --feature all'],
   ])
-    t.is((await run('plan', 'set', 'acme', ...wrong)).code, 2, wrong.join(' '));
+    t.is((await run(...`plan set acme${wrong}`.split(' '))).code, 2, wrong);
 });
 
 test('plans of the earlier variant bound requests and webhooks and leave credits alone', async (t) => {
-  const { json, run, path } = operator(t);
-  await run('business', 'create', 'acme');
+  const { json, run, path } = await withBusiness(t);
   await run('plan', 'set', 'acme', '--limit', '700', '--feature', 'none');
   for (const [name, rate_per_minute, requests_per_day, webhooks] of [
     ['free', 10, 1_000, 1],
@@ -164,8 +160,7 @@ test('plans of the earlier variant bound requests and webhooks and leave credits
 });
 
 test('a key is printed once, and never again by any command', async (t) => {
-  const { json, run } = operator(t);
-  await run('business', 'create', 'acme');
+  const { json, run } = await withBusiness(t);
   const { out } = await run(...'key create acme --live --name dashboard --scopes hail:read,portfolio:*'.split(' '));
   t.regex(out, /^hs_live_[0-9A-Za-z]{46}\n$/);
   const secret = out.trim().slice(16);
@@ -185,8 +180,7 @@ test('a key is printed once, and never again by any command', async (t) => {
 });
 
 test('a link is printed once, with its QR code, its address and its end', async (t) => {
-  const { json, run } = operator(t);
-  await run('business', 'create', 'acme');
+  const { json, run } = await withBusiness(t);
   const { out } = await run('key', 'link', 'acme', '--scopes', 'hail:read');
   const [, token = ''] = /^http:\/\/127\.0\.0\.1:8080\/link#(hs_live_[0-9A-Za-z]{46})$/m.exec(out) ?? [];
   t.regex(out, /^(?:[█▀▄ ]+\n){15,}/);
@@ -197,8 +191,7 @@ test('a link is printed once, with its QR code, its address and its end', async 
 });
 
 test('a key may have a cap of its own, which its rotation keeps; none takes it away', async (t) => {
-  const { json, run } = operator(t);
-  await run('business', 'create', 'acme');
+  const { json, run } = await withBusiness(t);
   const { id, public_id } = await json('key', 'create', 'acme', '--live');
   t.regex((await run('key', 'limit', String(id), '--cap', '5000')).out, /^monthly_cap: 5000\nchanged: true$/m);
   t.like(await json('key', 'limit', String(public_id), '--cap', '5000'), { changed: false, monthly_cap: 5000 });
@@ -218,8 +211,7 @@ test('a key may have a cap of its own, which its rotation keeps; none takes it a
 });
 
 test('rotation prints the new key and ends the old one after the grace: 30 days when left out, at once with 0', async (t) => {
-  const { json, run, config } = operator(t);
-  await run('business', 'create', 'acme');
+  const { json, run, config } = await withBusiness(t);
   const old = await json('key', 'create', 'acme', '--live');
   const rotated = await json('key', 'rotate', String(old.public_id), '--grace', '2d');
   t.like(rotated, { status: 'active', old_key: { status: 'rotating', expires_at: '2026-05-22T12:00:00.000Z' } });
@@ -240,8 +232,7 @@ test('rotation prints the new key and ends the old one after the grace: 30 days 
 });
 
 test('a revoked key is listed as such; revoking it again changes nothing', async (t) => {
-  const { json, run } = operator(t);
-  await run('business', 'create', 'acme');
+  const { json, run } = await withBusiness(t);
   const { id } = await json('key', 'create', 'acme', '--test');
   t.like(await json('key', 'revoke', String(id)), { status: 'revoked', changed: true });
   t.like(await json('key', 'revoke', String(id)), { changed: false });
@@ -249,27 +240,19 @@ test('a revoked key is listed as such; revoking it again changes nothing', async
 });
 
 test('a key needs one kind, known scopes and an end to come', async (t) => {
-  const { run } = operator(t);
-  await run('business', 'create', 'acme');
+  const { run } = await withBusiness(t);
   for (const wrong of [
-    [],
-    ['--live', '--test'],
-    ['--live', '--scopes', 'hail:write'],
-    ['--live', '--scopes', 'hats:read'],
-    ['--live', '--scopes', 'hail:read,'],
-    ['--live', '--scopes', 'hail:read:more'],
-    ['--live', '--expires', '2026-05-20'],
-    ['--live', '--expires', '2026-02-30'],
-    ['--live', '--expires', 'soon'],
+    ...['', ' --live --test', ' --live --scopes hail:write', ' --live --scopes hats:read'],
+    ...[' --live --scopes hail:read,', ' --live --scopes hail:read:more'],
+    ...[' --live --expires 2026-05-20', ' --live --expires 2026-02-30', ' --live --expires soon'],
   ])
-    t.is((await run('key', 'create', 'acme', ...wrong)).code, 2, wrong.join(' '));
+    t.is((await run(...`key create acme${wrong}`.split(' '))).code, 2, wrong);
   t.is((await run('key', 'revoke', 'key_none')).code, 3);
   t.is((await run('key', 'create', 'nobody', '--live')).code, 3);
 });
 
 test('a key of the earlier variant stays one when it is rotated, and is listed as such', async (t) => {
-  const { json, run, config } = operator(t);
-  await run('business', 'create', 'acme');
+  const { json, run, config } = await withBusiness(t);
   const old = await json('key', 'create', 'acme', '--test', '--variant', 'legacy');
   t.regex(String(old.key), /^test_/);
   t.like(old, { kind: 'test', variant: 'legacy' });
@@ -286,21 +269,14 @@ test('a key of the earlier variant stays one when it is rotated, and is listed a
   await records.close();
 });
 
-/** A business with a key and one charge of 15 credits. */
-async function charged({ json, config }: Operator): Promise<void> {
+/** Makes a business with a key and one charge of 15 credits; returns its id. */
+async function charged({ json, config }: Operator): Promise<string> {
   await json('business', 'create', 'acme');
   const { business_id, id } = await json('key', 'create', 'acme', '--live');
-  await within(config, (records) =>
-    records.charge({
-      request_id: 'req_1',
-      business_id: String(business_id),
-      key_id: String(id),
-      operation: 'hail.current',
-      credits: 15,
-      count: 1,
-      at_ms: config.now_ms,
-    }),
-  );
+  const payer = { business_id: String(business_id), key_id: String(id) };
+  const price = { operation: 'hail.current', credits: 15, count: 1 };
+  await within(config, (records) => records.charge({ request_id: 'req_1', ...payer, ...price, at_ms: config.now_ms }));
+  return payer.business_id;
 }
 
 async function within<T>(config: Operator['config'], work: (records: Records) => Promise<T>): Promise<T> {
@@ -376,12 +352,10 @@ test('a seed makes what it names, and a second time changes nothing and says so'
     'late: is suspended',
   ]);
   const keys = first.keys as { name: string; key: string }[];
-  const records = await openRecords(config);
-  const caller = await records.authenticate(keys[0]?.key ?? '', config.now_ms);
+  const caller = await within(config, (records) => records.authenticate(keys[0]?.key ?? '', config.now_ms));
   t.like(caller, { kind: 'live', scopes: ['hail:read', 'portfolio:*'] });
   t.like(caller?.plan, { name: 'pro', monthly_limit: 100_000, overage_policy: 'block', features: ['exports'] });
   t.deepEqual([caller?.plan.quotas.locations, caller?.plan.quotas.webhooks], [20_000, 10]);
-  await records.close();
 
   t.like(await json('seed', 'apply', path('seed.yaml')), { changes: [], keys: [] });
   t.is((await run('seed', 'apply', path('seed.yaml'))).out, 'Made 0 changes.\n');
@@ -468,38 +442,15 @@ test('a seed makes keys of the earlier variant, and does not change the variant 
   t.regex(err, /test key ci is of the variant legacy, expected current/);
 });
 /** Records with a business, a key, a charge of 15 credits and a location; returns their file. */
-async function used({ json, config, path }: Operator): Promise<string> {
-  await json('business', 'create', 'acme');
-  const { business_id, id } = await json('key', 'create', 'acme', '--live');
-  const records = await openRecords(config);
-  const at = new Date(config.now_ms).toISOString();
-  await records.charge({
-    request_id: 'req_1',
-    business_id: String(business_id),
-    key_id: String(id),
-    operation: 'hail.current',
-    credits: 15,
-    count: 1,
-    at_ms: config.now_ms,
-  });
-  await records.transaction((rows) =>
-    rows
-      .insertInto('portfolio_locations')
-      .values({
-        id: 'loc_1',
-        business_id: String(business_id),
-        name: 'Depot',
-        lat: 35,
-        lon: -97,
-        address: '',
-        tags: '[]',
-        created_at: at,
-        updated_at: at,
-      })
-      .execute(),
+async function used(given: Operator): Promise<string> {
+  const business_id = await charged(given);
+  const at = new Date(given.config.now_ms).toISOString();
+  const place = { id: 'loc_1', name: 'Depot', lat: 35, lon: -97, address: '', tags: '[]' };
+  const location = { ...place, business_id, created_at: at, updated_at: at };
+  await within(given.config, (records) =>
+    records.transaction((rows) => rows.insertInto('portfolio_locations').values(location).execute()),
   );
-  await records.close();
-  return path('records/hail.sqlite');
+  return given.path('records/hail.sqlite');
 }
 
 /** Changes rows by plain SQL, without the rules of the service. */
@@ -628,12 +579,9 @@ async function asService<Result>(
   { config }: Operator,
   work: (records: Records, cipher: Cipher) => Promise<Result>,
 ): Promise<Result> {
-  const records = await openRecords(config);
-  try {
-    return await work(records, await openCipher(records.store, { records_root: config.data_root, ...config }));
-  } finally {
-    await records.close();
-  }
+  return await within(config, async (records) =>
+    work(records, await openCipher(records.store, { records_root: config.data_root, ...config })),
+  );
 }
 
 /** A business with a webhook. */

@@ -38,6 +38,8 @@ import { parsed } from './answers.ts';
 
 const test = testWith(() => startService(), closeWithoutFailures);
 const NOW = '2026-05-02T00:55:00.000Z';
+/** Fields of a new area, which none of the first bodies gives. */
+const NEW_AREA = { description: null, tags: [], priority: 'normal', version: 1, created_at: NOW, updated_at: NOW };
 
 function post(service: RunningService, body: unknown, headers: Record<string, string> = {}) {
   return answerOf(service.call(AREAS, sendingJson('POST', body, headers)));
@@ -54,42 +56,32 @@ test('a polygon is created with its box, centre and true area, and without its g
   );
   t.regex(id, /^area_[0-9A-HJKMNP-TV-Z]{26}$/);
   t.deepEqual(area, {
+    ...NEW_AREA,
     kind: 'polygon',
     name: 'yard',
-    description: null,
-    tags: [],
-    priority: 'normal',
     group_id: null,
     real_time: true,
     purpose: 'both',
     bbox: [-97, 35, -96, 36],
     centroid_geohash4: '9y73',
     area_sq_mi: SQUARE_SQ_MI,
-    version: 1,
     point: null,
-    created_at: NOW,
-    updated_at: NOW,
   });
 });
 
 test('a point is created for a nominal square mile, under lng as under lon', async (t) => {
   const { id: _, ...area } = await makeArea(t.context, pointBody({ group_id: 'north' }));
   t.deepEqual(area, {
+    ...NEW_AREA,
     kind: 'point',
     name: 'mast',
-    description: null,
-    tags: [],
-    priority: 'normal',
     group_id: 'north',
     real_time: false,
     purpose: 'monitoring',
     bbox: [-97.5164, 35.4676, -97.5164, 35.4676],
     centroid_geohash4: '9y69',
     area_sq_mi: 1,
-    version: 1,
     point: { lat: 35.4676, lng: -97.5164 },
-    created_at: NOW,
-    updated_at: NOW,
   });
   const other = await makeArea(t.context, pointBody({ point: { lat: 35.4676, lon: -97.5164 } }));
   t.deepEqual(other.point, area.point);
@@ -257,11 +249,7 @@ test('GET /v1/areas/{id}/geometry answers a polygon wound counter-clockwise with
 test("another business's area is 404 not_found to every call, in the words of an id that never was", async (t) => {
   const { id } = await makeArea(t.context, polygonBody());
   const key = await strangersKey(t.context);
-  const patch = {
-    method: 'PATCH',
-    body: '{"expected_version":1,"name":"x"}',
-    headers: { 'Content-Type': 'application/json' },
-  };
+  const patch = sendingJson('PATCH', { expected_version: 1, name: 'x' });
   for (const [path, init] of [
     ['', {}],
     ['/geometry', {}],
@@ -317,48 +305,44 @@ test('the alerts of an area go with it, those of others stay', async (t) => {
 const LATER = '2026-05-02T01:55:00.000Z';
 
 test('a new name raises the version and the time of the change, and leaves the rest', async (t) => {
-  const service = t.context;
-  const made = await makeArea(service, polygonBody({ real_time: true }));
-  service.clock.ms += 3_600_000;
-  const { status, body } = await changeArea(service, made.id, { expected_version: 1, name: 'new' });
+  const made = await makeArea(t.context, polygonBody({ real_time: true }));
+  t.context.clock.ms += 3_600_000;
+  const { status, body } = await changeArea(t.context, made.id, { expected_version: 1, name: 'new' });
   t.is(status, 200);
   t.deepEqual(body, { ...made, name: 'new', version: 2, updated_at: LATER });
-  t.deepEqual(await service.json(`${AREAS}/${made.id}`), body);
-  t.is((await geometryOf(service, made.id)).updated_at, made.updated_at);
+  t.deepEqual(await t.context.json(`${AREAS}/${made.id}`), body);
+  t.is((await geometryOf(t.context, made.id)).updated_at, made.updated_at);
 });
 
 test('a new geometry is replaced whole, judged like a new one, and counted by its difference', async (t) => {
-  const service = t.context;
-  const { id, area_sq_mi } = await makeArea(service, polygonBody());
-  service.clock.ms += 3_600_000;
-  const { body } = await changeArea(service, id, { expected_version: 1, geometry: squareAt(-90, 40, 0.2) });
+  const { id, area_sq_mi } = await makeArea(t.context, polygonBody());
+  t.context.clock.ms += 3_600_000;
+  const { body } = await changeArea(t.context, id, { expected_version: 1, geometry: squareAt(-90, 40, 0.2) });
   t.like(body, { version: 2, bbox: [-90, 40, -89.8, 40.2], centroid_geohash4: 'dp0h' });
   t.true((body.area_sq_mi ?? 0) > 3 * area_sq_mi);
-  t.is((await listAreas(service)).usage.total_area_sq_mi, body.area_sq_mi ?? 0);
-  t.like(await geometryOf(service, id), { updated_at: LATER });
-  const bad = await changeArea(service, id, { expected_version: 2, geometry: squareAt(90, 40) });
+  t.is((await listAreas(t.context)).usage.total_area_sq_mi, body.area_sq_mi ?? 0);
+  t.like(await geometryOf(t.context, id), { updated_at: LATER });
+  const bad = await changeArea(t.context, id, { expected_version: 2, geometry: squareAt(90, 40) });
   t.deepEqual([bad.status, bad.body.error], [400, 'bad_request']);
   t.regex(bad.body.message ?? '', /^\/geometry\/coordinates\/0\/0: lon is 90, /);
 });
 
 test('a new point moves a point area', async (t) => {
-  const service = t.context;
-  const { id } = await makeArea(service, pointBody());
-  const { body } = await changeArea(service, id, { expected_version: 1, point: { lat: 40, lon: -100 } });
+  const { id } = await makeArea(t.context, pointBody());
+  const { body } = await changeArea(t.context, id, { expected_version: 1, point: { lat: 40, lon: -100 } });
   t.like(body, { version: 2, point: { lat: 40, lng: -100 }, bbox: [-100, 40, -100, 40], area_sq_mi: 1 });
 });
 
 test('a stale version is 409 version_conflict, tells the present one, changes nothing and costs nothing', async (t) => {
-  const service = t.context;
-  const { id } = await makeArea(service, pointBody());
-  await changeArea(service, id, { expected_version: 1, name: 'second' });
+  const { id } = await makeArea(t.context, pointBody());
+  await changeArea(t.context, id, { expected_version: 1, name: 'second' });
   for (const expected_version of [1, 3, 0, -1]) {
-    const { status, body } = await changeArea(service, id, { expected_version, name: 'third' });
+    const { status, body } = await changeArea(t.context, id, { expected_version, name: 'third' });
     t.deepEqual([status, body.error], [409, 'version_conflict']);
     t.is(body.message, `/expected_version: is ${expected_version}, the area has version 2`);
   }
-  t.is(((await service.json(`${AREAS}/${id}`)) as { name: string }).name, 'second');
-  t.is(await creditsUsed(service), 3 + 3 + 1);
+  t.is(((await t.context.json(`${AREAS}/${id}`)) as { name: string }).name, 'second');
+  t.is(await creditsUsed(t.context), 3 + 3 + 1);
 });
 
 for (const [kind, body] of [
@@ -366,12 +350,11 @@ for (const [kind, body] of [
   ['point', pointBody()],
 ] as const)
   test(`PATCH /v1/areas/{id} takes a ${kind} area as GET returns it, and changes its name alone`, async (t) => {
-    const service = t.context;
-    const made = await makeArea(service, body);
+    const made = await makeArea(t.context, body);
     const sent = { ...made, expected_version: 1, name: 'new', kind: 'any', real_time: true };
-    t.is((await changeArea(service, made.id, sent)).status, 200);
-    t.deepEqual(await service.json(`${AREAS}/${made.id}`), { ...made, name: 'new', version: 2 });
-    const other = await changeArea(service, made.id, { ...sent, expected_version: 2, colour: 'red' });
+    t.is((await changeArea(t.context, made.id, sent)).status, 200);
+    t.deepEqual(await t.context.json(`${AREAS}/${made.id}`), { ...made, name: 'new', version: 2 });
+    const other = await changeArea(t.context, made.id, { ...sent, expected_version: 2, colour: 'red' });
     t.deepEqual([other.status, other.body.error], [400, 'bad_request']);
     t.regex(other.body.message ?? '', /^\/colour: is not a field of this request/);
   });
@@ -394,26 +377,24 @@ for (const [what, kind, change, message] of [
   ['with a point outside CONUS', 'point', { point: { lat: 35, lng: 97 } }, /^\/point: lon is 97/],
 ] as const)
   test(`PATCH /v1/areas/{id} ${what} is 400 bad_request, and changes nothing`, async (t) => {
-    const service = t.context;
-    const made = await makeArea(service, kind === 'point' ? pointBody() : polygonBody());
-    const answer = await changeArea(service, made.id, { expected_version: 1, ...change });
+    const made = await makeArea(t.context, kind === 'point' ? pointBody() : polygonBody());
+    const answer = await changeArea(t.context, made.id, { expected_version: 1, ...change });
     t.deepEqual([answer.status, answer.body.error], [400, 'bad_request']);
     t.regex(answer.body.message ?? '', message);
-    t.deepEqual(await service.json(`${AREAS}/${made.id}`), made);
+    t.deepEqual(await t.context.json(`${AREAS}/${made.id}`), made);
   });
 
 test('an area that would grow over the quota is 429 resource_exhausted; it may shrink, and change its name, over it', async (t) => {
-  const service = t.context;
-  await changePlan(service, { quotas: { ...SELF_HOSTED.quotas, area_sq_mi: 100 } });
-  const { id } = await makeArea(service, polygonBody());
-  const grown = await changeArea(service, id, { expected_version: 1, geometry: squareAt(-97, 35, 0.2) });
+  await changePlan(t.context, { quotas: { ...SELF_HOSTED.quotas, area_sq_mi: 100 } });
+  const { id } = await makeArea(t.context, polygonBody());
+  const grown = await changeArea(t.context, id, { expected_version: 1, geometry: squareAt(-97, 35, 0.2) });
   t.deepEqual([grown.status, grown.body.error], [429, 'resource_exhausted']);
   t.is(grown.body.message, 'area_sq_mi: the plan allows 100 square miles');
-  await service.records.transaction(async (rows) => {
+  await t.context.records.transaction(async (rows) => {
     await rows.updateTable('areas').set({ area_sq_mi: 250 }).execute();
   });
-  t.is((await changeArea(service, id, { expected_version: 1, name: 'over it' })).status, 200);
-  t.is((await changeArea(service, id, { expected_version: 2, geometry: squareAt(-97, 35, 0.2) })).status, 200);
+  t.is((await changeArea(t.context, id, { expected_version: 1, name: 'over it' })).status, 200);
+  t.is((await changeArea(t.context, id, { expected_version: 2, geometry: squareAt(-97, 35, 0.2) })).status, 200);
 });
 
 /** A service whose clock goes on by a second with each look at it, so that changes have an order in time. */
@@ -444,11 +425,10 @@ testListing('without areas the list is empty and nothing is used', async (t) => 
 });
 
 testListing('an area is listed by its summary, the last changed first, and usage counts all of them', async (t) => {
-  const service = t.context;
-  const [a = '', b = ''] = await makePoints(service, 2);
-  const { id } = await makeArea(service, polygonBody({ geometry: polygonOf(SQUARE), real_time: true }));
-  await changeArea(service, a, { expected_version: 1, name: 'changed' });
-  const { areas, usage } = await listAreas(service);
+  const [a = '', b = ''] = await makePoints(t.context, 2);
+  const { id } = await makeArea(t.context, polygonBody({ geometry: polygonOf(SQUARE), real_time: true }));
+  await changeArea(t.context, a, { expected_version: 1, name: 'changed' });
+  const { areas, usage } = await listAreas(t.context);
   const point = { kind: 'point', area_sq_mi: 1 } as const;
   t.deepEqual(areas, [
     { ...point, id: a, name: 'changed', version: 2 },
@@ -464,50 +444,46 @@ testListing('an area is listed by its summary, the last changed first, and usage
 });
 
 testListing('kind and group_id choose the areas of a list, usage stays that of all', async (t) => {
-  const service = t.context;
-  const polygon = await makeArea(service, polygonBody());
-  const north = await makeArea(service, pointBody({ group_id: 'north & "east"' }));
-  const single = await makeArea(service, pointBody());
-  t.deepEqual(idsOf(await listAreas(service, '?kind=polygon')), [polygon.id]);
-  t.deepEqual(idsOf(await listAreas(service, '?kind=point')), [single.id, north.id]);
-  const grouped = await listAreas(service, `?group_id=${encodeURIComponent('north & "east"')}`);
+  const polygon = await makeArea(t.context, polygonBody());
+  const north = await makeArea(t.context, pointBody({ group_id: 'north & "east"' }));
+  const single = await makeArea(t.context, pointBody());
+  t.deepEqual(idsOf(await listAreas(t.context, '?kind=polygon')), [polygon.id]);
+  t.deepEqual(idsOf(await listAreas(t.context, '?kind=point')), [single.id, north.id]);
+  const grouped = await listAreas(t.context, `?group_id=${encodeURIComponent('north & "east"')}`);
   t.deepEqual(idsOf(grouped), [north.id]);
   t.is(grouped.usage.point_count, 2);
-  t.deepEqual(idsOf(await listAreas(service, '?group_id=none')), []);
+  t.deepEqual(idsOf(await listAreas(t.context, '?group_id=none')), []);
 });
 
 testListing('a walk ends although areas change while it goes on, and sees each that nobody touched once', async (t) => {
-  const service = t.context;
-  const ids = (await makePoints(service, 6)).toReversed();
+  const ids = (await makePoints(t.context, 6)).toReversed();
   const seen: string[] = [];
-  let page = await listAreas(service, '?limit=2');
+  let page = await listAreas(t.context, '?limit=2');
   for (let version = 1; page.next_cursor !== null; version++) {
     seen.push(...idsOf(page));
-    await changeArea(service, page.next_cursor, { expected_version: 1, name: 'touched' });
-    await changeArea(service, ids[5] ?? '', { expected_version: version, name: 'last' });
-    page = await listAreas(service, `?limit=2&cursor=${page.next_cursor}`);
+    await changeArea(t.context, page.next_cursor, { expected_version: 1, name: 'touched' });
+    await changeArea(t.context, ids[5] ?? '', { expected_version: version, name: 'last' });
+    page = await listAreas(t.context, `?limit=2&cursor=${page.next_cursor}`);
   }
   seen.push(...idsOf(page));
   t.deepEqual(seen, ids.slice(0, 5));
 });
 
 testListing('an unknown, malformed or foreign cursor of the areas is 400 invalid_parameter', async (t) => {
-  const service = t.context;
-  const foreign = await makeArea(service, pointBody(), { key: await strangersKey(service) });
+  const foreign = await makeArea(t.context, pointBody(), { key: await strangersKey(t.context) });
   const messages = new Set<string>();
   for (const cursor of ['area_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a%20b', '', foreign.id]) {
-    const { status, body } = await answerOf(service.call(`${AREAS}?cursor=${cursor}`));
+    const { status, body } = await answerOf(t.context.call(`${AREAS}?cursor=${cursor}`));
     t.deepEqual([status, body.error], [400, 'invalid_parameter']);
     messages.add((body.message ?? '').replace(/'.*'/, ''));
   }
   t.is(messages.size, 1);
-  t.is(await creditsUsed(service), 0);
+  t.is(await creditsUsed(t.context), 0);
 });
 
 testListing('a business sees and counts its own areas only', async (t) => {
-  const service = t.context;
-  await makePoints(service, 2);
-  const { areas, usage } = await listAreas(service, '', { key: await strangersKey(service) });
+  await makePoints(t.context, 2);
+  const { areas, usage } = await listAreas(t.context, '', { key: await strangersKey(t.context) });
   t.deepEqual([areas, usage.point_count, usage.total_area_sq_mi], [[], 0, 0]);
 });
 const DEPOT = { name: 'Depot', lat: 35.4676, lon: -97.5164 };

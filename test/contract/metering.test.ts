@@ -19,16 +19,15 @@ const VERSION = '/v1/sample/version';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 test('a call by count costs count x price in one row', async (t) => {
-  const { service } = t.context;
-  const account = await openAccount(service);
+  const account = await openAccount(t.context.service);
   const locations = Array.from({ length: 7 }, () => ({ lat: 1, lon: 2 }));
-  await service.call('/v1/sample/batch', {
+  await t.context.service.call('/v1/sample/batch', {
     ...account,
     method: 'POST',
     headers: JSON_TYPE,
     body: JSON.stringify({ locations }),
   });
-  const rows = await service.records.reader
+  const rows = await t.context.service.records.reader
     .selectFrom('ledger')
     .selectAll()
     .where('business_id', '=', account.business_id)
@@ -130,14 +129,13 @@ const FREE = '/v1/sample/items/known';
 const HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy'];
 
 testRate('the 61st request of a minute is 429 rate_limited with Retry-After', async (t) => {
-  const { service } = t.context;
-  const { key } = await openAccount(service, { plan: { rate_per_minute: 60 } });
+  const { key } = await openAccount(t.context.service, { plan: { rate_per_minute: 60 } });
   for (let n = 0; n < 60; n++) {
-    const reply = await service.call(FREE, { key });
+    const reply = await t.context.service.call(FREE, { key });
     t.is(reply.status, 200);
     t.is(reply.headers.get('X-RateLimit-Remaining'), String(59 - n));
   }
-  const refused = await service.call(FREE, { key });
+  const refused = await t.context.service.call(FREE, { key });
   t.is(refused.status, 429);
   t.is(((await refused.json()) as { error: string }).error, 'rate_limited');
   const [wait_s, reset_s] = ['Retry-After', 'X-RateLimit-Reset'].map((name) => Number(refused.headers.get(name)));
@@ -177,18 +175,16 @@ testRate('free calls, refusals and 304 count, answers without a key do not', asy
 });
 
 testRate('answers without a key show the bucket of the address, which refuses nobody', async (t) => {
-  const { service } = t.context;
   for (let n = 0; n < 70; n++) {
-    const reply = await service.call(FREE, { key: null });
+    const reply = await t.context.service.call(FREE, { key: null });
     t.is(reply.status, 401);
     t.is(reply.headers.get('X-RateLimit-Remaining'), String(Math.max(0, 59 - n)));
   }
 });
 
 testRate('a plan may raise the rate', async (t) => {
-  const { service } = t.context;
-  const { key } = await openAccount(service, { plan: { rate_per_minute: 600 } });
-  t.is((await service.call(FREE, { key })).headers.get('RateLimit-Policy'), '"key";q=600;w=60');
+  const { key } = await openAccount(t.context.service, { plan: { rate_per_minute: 600 } });
+  t.is((await t.context.service.call(FREE, { key })).headers.get('RateLimit-Policy'), '"key";q=600;w=60');
 });
 
 testRate('a call above the rate is neither answered nor charged', async (t) => {

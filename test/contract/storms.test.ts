@@ -236,34 +236,17 @@ async function onMadeRows(t: ExecutionContext, now_ms: number): Promise<RunningS
   const part = { ...life, track_id: '20260501-part', estimated_size_mm: 20 };
   const short = { track_id: '20260501-short', cell_index: 1, first_detected: before - 120_000 };
   const shared = { track_id: over.track_id, estimated_size_mm: 50, posh_pct: 80 };
-  await publishDays(
-    made,
-    [
-      {
-        storm_date: FIRST,
-        rows: {
-          ...NO_HAIL,
-          cells: [cell({ ...shared, storm_date: FIRST, scan_time: before })],
-          tracks: [
-            trackPoint({ ...short, storm_date: FIRST, scan_time: before - 120_000 }),
-            ...[over, part, short].map((own) => trackPoint({ ...own, storm_date: FIRST, scan_time: before })),
-          ],
-        },
-      },
-      {
-        storm_date: LAST,
-        rows: {
-          ...NO_HAIL,
-          cells: [cell({ ...shared, storm_date: LAST, scan_time: after })],
-          tracks: [over, part].map((own) => trackPoint({ ...own, storm_date: LAST, scan_time: after })),
-        },
-      },
-    ],
-    'simulated',
-    now_ms,
-  );
-  const other = await serviceFor(t, { data_root: made, now_ms });
-  return other;
+  const day = (storm_date: string, scan_time: number, points: readonly Parameters<typeof trackPoint>[0][]) => ({
+    storm_date,
+    rows: {
+      ...NO_HAIL,
+      cells: [cell({ ...shared, storm_date, scan_time })],
+      tracks: points.map((own) => trackPoint({ scan_time, ...own, storm_date })),
+    },
+  });
+  const first = day(FIRST, before, [{ ...short, scan_time: before - 120_000 }, over, part, short]);
+  await publishDays(made, [first, day(LAST, after, [over, part])], 'simulated', now_ms);
+  return serviceFor(t, { data_root: made, now_ms });
 }
 
 test('GET /v1/storms/{track_id} without a date answers the newest date on which the track has a point', async (t) => {

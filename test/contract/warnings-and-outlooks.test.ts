@@ -470,8 +470,9 @@ const [IN, EDGE, OUT, IN_HOLE] = [
   { lat: 35.3, lon: -97.7 },
 ];
 const DAY1 = { day: 1, issue: '202605011954', valid: '202605012000', expire: '202605021200', received_ms: NOW_MS };
-const layer = (word: string, areas: MadeLayer['areas'], more: Partial<MadeLayer> = {}) =>
-  layerFile({ ...DAY1, word, areas, ...more });
+/** A layer of areas with their rings by their labels. */
+const layer = (word: string, rings: Record<string, number[][][]>, more: Partial<MadeLayer> = {}) =>
+  layerFile({ ...DAY1, word, areas: Object.entries(rings).map(([label, found]) => [label, ...found]), ...more });
 /** Day d of an outlook, issued this morning. */
 const dayTimes = (day: number) => ({
   ...{ day, issue: '202605010900' },
@@ -479,24 +480,12 @@ const dayTimes = (day: number) => ({
 });
 /** A whole product of day 1. */
 const PRODUCT = [
-  layer('cat', [
-    ['TSTM', OUTER],
-    ['ENH', INNER],
-  ]),
-  layer('hail', [
-    ['0.05', OUTER],
-    ['0.30', INNER],
-  ]),
-  layer('cighail', [['CIG1', INNER]]),
-  layer('torn', [['0.02', INNER]]),
-  layer('wind', []),
+  layer('cat', { TSTM: [OUTER], ENH: [INNER] }),
+  layer('hail', { '0.05': [OUTER], '0.30': [INNER] }),
+  layer('cighail', { CIG1: [INNER] }),
+  layer('torn', { '0.02': [INNER] }),
+  layer('wind', {}),
 ];
-
-async function serveOutlooks(t: ExecutionContext, files: readonly FeedFile[], now_ms = NOW_MS, received_ms = now_ms) {
-  const data_root = await scratch(t);
-  if (files.length > 0) await publishFeeds(data_root, files, received_ms);
-  return serviceFor(t, { data_root, now_ms });
-}
 
 const askOutlooks = (service: RunningService, { lat, lon } = IN, more = '') =>
   parsed(service.call(`${OUTLOOK}?lat=${lat}&lon=${lon}${more}`), SpcOutlookAnswer);
@@ -513,7 +502,7 @@ const NOTHING = {
 const NO_PRODUCT = { outlook: NOTHING, note: null, issue_time: null, valid_time: null, expire_time: null };
 
 test('GET /v1/outlooks/spc answers day 1 at the point with every field', async (t) => {
-  const service = await serveOutlooks(t, PRODUCT);
+  const service = await serve(t, PRODUCT);
   t.deepEqual(await askOutlooks(service, { lat: 35.612345678, lon: -97.5 }), {
     location: { lat: 35.61235, lon: -97.5 },
     day: 1,
@@ -536,7 +525,7 @@ test('GET /v1/outlooks/spc answers day 1 at the point with every field', async (
 });
 
 test('GET /v1/outlooks/spc with areas=true adds all areas of the product with their shapes, the lowest of a layer first', async (t) => {
-  const service = await serveOutlooks(t, PRODUCT);
+  const service = await serve(t, PRODUCT);
   t.is((await askOutlooks(service, OUT)).areas, undefined);
   const { areas = [] } = await askOutlooks(service, OUT, '&areas=true');
   const shownAreas = areas.map(({ hazard, label, name, probability_pct }) => [hazard, label, name, probability_pct]);
@@ -552,7 +541,7 @@ test('GET /v1/outlooks/spc with areas=true adds all areas of the product with th
 });
 
 test('GET /v1/outlooks/spc takes the highest of the areas that hold the point, 0 outside of all contours', async (t) => {
-  const service = await serveOutlooks(t, PRODUCT);
+  const service = await serve(t, PRODUCT);
   t.like((await askOutlooks(service, EDGE)).outlook, {
     category: 'TSTM',
     category_label: 'General Thunderstorms',
@@ -570,33 +559,30 @@ test('GET /v1/outlooks/spc takes the highest of the areas that hold the point, 0
 });
 
 test('GET /v1/outlooks/spc takes a point in a hole of an area as outside of that area', async (t) => {
-  const service = await serveOutlooks(t, [
-    layer('cat', [
-      ['MRGL', OUTER],
-      ['SLGT', INNER, HOLE],
-    ]),
-    layer('hail', [['0.15', INNER, HOLE]]),
+  const service = await serve(t, [
+    layer('cat', { MRGL: [OUTER], SLGT: [INNER, HOLE] }),
+    layer('hail', { '0.15': [INNER, HOLE] }),
   ]);
   t.like((await askOutlooks(service, IN_HOLE)).outlook, { category: 'MRGL', hail_probability_pct: 0 });
   t.like((await askOutlooks(service, IN)).outlook, { category: 'SLGT', hail_probability_pct: 15 });
 });
 
 test('GET /v1/outlooks/spc has null for a hazard whose layer has not come, and for significance without its part', async (t) => {
-  const service = await serveOutlooks(t, [layer('cat', [['SLGT', OUTER]]), layer('hail', [['0.15', OUTER]])]);
+  const service = await serve(t, [layer('cat', { SLGT: [OUTER] }), layer('hail', { '0.15': [OUTER] })]);
   t.deepEqual((await askOutlooks(service)).outlook, {
     ...NOTHING,
     category: 'SLGT',
     category_label: 'Slight Risk',
     hail_probability_pct: 15,
   });
-  const significant = await serveOutlooks(t, [layer('cighail', [['CIG1', INNER]])]);
+  const significant = await serve(t, [layer('cighail', { CIG1: [INNER] })]);
   t.deepEqual((await askOutlooks(significant)).outlook, { ...NOTHING, hail_significant: true });
 });
 
 const withoutSignificant = PRODUCT.filter(({ name }) => !name.includes('cighail'));
 
 test('GET /v1/outlooks/spc says that no significant hail is forecast where an issue came whole, without such a layer', async (t) => {
-  const service = await serveOutlooks(t, withoutSignificant);
+  const service = await serve(t, withoutSignificant);
   for (const place of [IN, EDGE, OUT]) t.is((await askOutlooks(service, place)).outlook.hail_significant, false);
 });
 
@@ -606,48 +592,31 @@ for (const [title, files] of [
     'a layer is of an earlier issue',
     [
       ...withoutSignificant.filter(({ name }) => !name.includes('wind')),
-      layer('wind', [], { issue: '202605011630', valid: '202605011630' }),
+      layer('wind', {}, { issue: '202605011630', valid: '202605011630' }),
     ],
   ],
   [
     'an area of a layer was refused',
     [
       ...withoutSignificant.filter(({ name }) => !name.includes('torn')),
-      layer('torn', [
-        ['0.02', INNER],
-        ['0.10', [INNER[0], INNER[2], INNER[1], INNER[3], INNER[0]] as number[][]],
-      ]),
+      layer('torn', { '0.02': [INNER], '0.10': [[0, 2, 1, 3, 0].map((k) => INNER[k])] }),
     ],
   ],
 ] as const)
   test(`GET /v1/outlooks/spc does not know about significant hail without its layer when ${title}`, async (t) => {
-    t.is((await askOutlooks(await serveOutlooks(t, files))).outlook.hail_significant, null);
+    t.is((await askOutlooks(await serve(t, files))).outlook.hail_significant, null);
   });
 
 const crossing = positionsOf('-90 40, -89 41, -89 40, -90 41, -90 40');
 
 test('GET /v1/outlooks/spc has null, not 0, outside of a layer one of whose areas was refused', async (t) => {
-  const service = await serveOutlooks(t, [
-    layer('cat', [
-      ['SLGT', OUTER],
-      ['ENH', crossing],
-    ]),
-    layer('hail', [
-      ['0.15', OUTER],
-      ['0.30', crossing],
-    ]),
-    layer('cighail', [
-      ['CIG1', INNER],
-      ['CIG2', crossing],
-    ]),
+  const service = await serve(t, [
+    layer('cat', { SLGT: [OUTER], ENH: [crossing] }),
+    layer('hail', { '0.15': [OUTER], '0.30': [crossing] }),
+    layer('cighail', { CIG1: [INNER], CIG2: [crossing] }),
   ]);
   t.like((await askOutlooks(service)).outlook, { category: 'SLGT', hail_probability_pct: 15, hail_significant: true });
-  t.like((await askOutlooks(service, OUT)).outlook, {
-    category: null,
-    category_label: null,
-    hail_probability_pct: null,
-    hail_significant: null,
-  });
+  t.deepEqual((await askOutlooks(service, OUT)).outlook, NOTHING);
 });
 
 for (const [label, word, date, significant] of [
@@ -658,13 +627,13 @@ for (const [label, word, date, significant] of [
   test(`GET /v1/outlooks/spc takes ${label} of ${date} as significant hail`, async (t) => {
     const times = { issue: `${date}1954`, valid: `${date}2000`, expire: `${Number(date) + 1}1200` };
     const now_ms = Date.parse(`${date.slice(0, 4)}-05-01T20:12:00Z`);
-    const service = await serveOutlooks(t, [layer(word, [[label, INNER]], { ...times, received_ms: now_ms })], now_ms);
+    const service = await serve(t, [layer(word, { [label]: [INNER] }, { ...times, received_ms: now_ms })], now_ms);
     t.is((await askOutlooks(service)).outlook.hail_significant, significant);
     t.false((await askOutlooks(service, EDGE)).outlook.hail_significant);
   });
 
 test('GET /v1/outlooks/spc of day 1 lasts until 12 UTC, then there is no product', async (t) => {
-  const service = await serveOutlooks(t, PRODUCT);
+  const service = await serve(t, PRODUCT);
   service.clock.ms = Date.parse('2026-05-02T11:59:59Z');
   t.is((await askOutlooks(service)).outlook.category, 'ENH');
   service.clock.ms = Date.parse('2026-05-02T12:00:00Z');
@@ -678,7 +647,7 @@ test('GET /v1/outlooks/spc of day 1 lasts until 12 UTC, then there is no product
 });
 
 test('GET /v1/outlooks/spc has no product before it was issued', async (t) => {
-  const service = await serveOutlooks(t, PRODUCT);
+  const service = await serve(t, PRODUCT);
   service.clock.ms = Date.parse('2026-05-01T19:53:59Z');
   t.like(await askOutlooks(service), NO_PRODUCT);
 });
@@ -686,9 +655,9 @@ test('GET /v1/outlooks/spc has no product before it was issued', async (t) => {
 test('GET /v1/outlooks/spc calls the running date day 1 until 12 UTC, though the next has its issue', async (t) => {
   const today = { issue: '202605010555', valid: '202605011200', expire: '202605021200' };
   const yesterday = { issue: '202605010100', valid: '202605010100', expire: '202605011200' };
-  const service = await serveOutlooks(
+  const service = await serve(
     t,
-    [layer('cat', [['MRGL', OUTER]], yesterday), layer('cat', [['MDT', OUTER]], today)],
+    [layer('cat', { MRGL: [OUTER] }, yesterday), layer('cat', { MDT: [OUTER] }, today)],
     Date.parse('2026-05-01T06:30:00Z'),
   );
   t.like(await askOutlooks(service), { outlook: { category: 'MRGL' }, valid_time: '2026-05-01T01:00:00Z' });
@@ -700,7 +669,7 @@ test('GET /v1/outlooks/spc calls the running date day 1 until 12 UTC, though the
 
 test('GET /v1/outlooks/spc says of layers of several issues what holds for all: the oldest issue, the shortest validity', async (t) => {
   const older = { issue: '202605011620', valid: '202605011630' };
-  const service = await serveOutlooks(t, [layer('cat', [['ENH', OUTER]]), layer('hail', [['0.30', OUTER]], older)]);
+  const service = await serve(t, [layer('cat', { ENH: [OUTER] }), layer('hail', { '0.30': [OUTER] }, older)]);
   t.like(await askOutlooks(service), {
     outlook: { category: 'ENH', hail_probability_pct: 30 },
     issue_time: '2026-05-01T16:20:00Z',
@@ -711,8 +680,8 @@ test('GET /v1/outlooks/spc says of layers of several issues what holds for all: 
 
 for (const day of [2, 3, 4, 8])
   test(`GET /v1/outlooks/spc of day ${day} is that of the day after from 12 UTC on, where nothing newer covers its date`, async (t) => {
-    const files = [layer(day < 4 ? 'cat' : 'prob', [[day < 4 ? 'SLGT' : '0.15', OUTER]], dayTimes(day))];
-    const service = await serveOutlooks(t, files);
+    const files = [layer(day < 4 ? 'cat' : 'prob', { [day < 4 ? 'SLGT' : '0.15']: [OUTER] }, dayTimes(day))];
+    const service = await serve(t, files);
     const issueOf = async (asked: number) => (await askOutlooks(service, IN, `&day=${asked}`)).issue_time;
     t.is(await issueOf(day), '2026-05-01T09:00:00Z');
     service.clock.ms = Date.parse('2026-05-02T11:59:59Z');
@@ -739,7 +708,7 @@ test('at every ten minutes of a day with a missing issue, outlooks of the center
       const noon_ms = start_ms + (date + day - 1) * MS_PER_DAY + MS_PER_DAY / 2;
       const valid = compact(day === 1 ? Math.max(noon_ms, issued_ms) : noon_ms);
       const times = { day, issue: compact(issued_ms), valid, expire: compact(noon_ms + MS_PER_DAY) };
-      const file = layer(day > 2 ? 'prob' : 'hail', [['0.15', OUTER]], { ...times, received_ms: issued_ms });
+      const file = layer(day > 2 ? 'prob' : 'hail', { '0.15': [OUTER] }, { ...times, received_ms: issued_ms });
       return feed?.read(file).rows as SpcOutlook[];
     }),
   );
@@ -760,9 +729,9 @@ test('at every ten minutes of a day with a missing issue, outlooks of the center
 });
 
 test('GET /v1/outlooks/spc of day 3 passes on the one combined probability, and derives nothing from it', async (t) => {
-  const service = await serveOutlooks(t, [
-    layer('cat', [['SLGT', OUTER]], dayTimes(3)),
-    layer('prob', [['0.15', OUTER]], dayTimes(3)),
+  const service = await serve(t, [
+    layer('cat', { SLGT: [OUTER] }, dayTimes(3)),
+    layer('prob', { '0.15': [OUTER] }, dayTimes(3)),
   ]);
   const expected = { ...NOTHING, category: 'SLGT', category_label: 'Slight Risk', severe_probability_pct: 15 };
   t.deepEqual((await askOutlooks(service, IN, '&day=3')).outlook, expected);
@@ -774,8 +743,8 @@ for (const [label, pct] of [
   ['0.30', 30],
 ] as const)
   test(`GET /v1/outlooks/spc of day 5 has ${pct} inside of the area and null outside, no category, and extended risk`, async (t) => {
-    const files = [4, 5, 6, 7, 8].map((day) => layer('prob', day === 5 ? [[label, OUTER]] : [], dayTimes(day)));
-    const service = await serveOutlooks(t, [...PRODUCT, ...files]);
+    const files = [4, 5, 6, 7, 8].map((day) => layer('prob', day === 5 ? { [label]: [OUTER] } : {}, dayTimes(day)));
+    const service = await serve(t, [...PRODUCT, ...files]);
     t.like(await askOutlooks(service, IN, '&day=5'), {
       outlook: { ...NOTHING, severe_probability_pct: pct },
       has_extended_risk: true,
@@ -788,14 +757,14 @@ for (const [label, pct] of [
   });
 
 test('GET /v1/outlooks/spc does not say that there is no extended risk when one of days 4 to 8 is missing', async (t) => {
-  const files = [4, 5, 6, 7].map((day) => layer('prob', day === 5 ? [['0.15', OUTER]] : [], dayTimes(day)));
-  const service = await serveOutlooks(t, files);
+  const files = [4, 5, 6, 7].map((day) => layer('prob', day === 5 ? { '0.15': [OUTER] } : {}, dayTimes(day)));
+  const service = await serve(t, files);
   t.true((await askOutlooks(service)).has_extended_risk);
   t.is((await askOutlooks(service, OUT)).has_extended_risk, null);
 });
 
 test('GET /v1/outlooks/spc answers null and is charged where no feed ever brought an outlook', async (t) => {
-  const service = await serveOutlooks(t, []);
+  const service = await serve(t, []);
   for (const day of [1, 2, 3, 4, 5, 6, 7, 8])
     t.deepEqual(await askOutlooks(service, IN, `&day=${day}`), {
       location: IN,
@@ -808,7 +777,7 @@ test('GET /v1/outlooks/spc answers null and is charged where no feed ever brough
 });
 
 test('GET /v1/outlooks/spc with format=geojson answers the geohash cell of the point as a Feature', async (t) => {
-  const service = await serveOutlooks(t, PRODUCT);
+  const service = await serve(t, PRODUCT);
   const response = await service.call(`${OUTLOOK}?lat=${IN.lat}&lon=${IN.lon}&format=geojson`);
   t.is(response.headers.get('Content-Type'), 'application/geo+json');
   const { geometry, properties } = SpcOutlookFeature.parse(await response.json());
@@ -825,18 +794,18 @@ test('GET /v1/outlooks/spc with format=geojson answers the geohash cell of the p
 
 test('GET /v1/outlooks/spc says of each answer who made the forecasts that it is from', async (t) => {
   const simulated = { ...dayTimes(2), simulated: true };
-  const service = await serveOutlooks(t, [...PRODUCT, layer('cat', [['SLGT', OUTER]], simulated)]);
+  const service = await serve(t, [...PRODUCT, layer('cat', { SLGT: [OUTER] }, simulated)]);
   const sourceOf = async (day: number) =>
     (await service.call(`${OUTLOOK}?lat=35&lon=-97&day=${day}`)).headers.get('X-Data-Source');
   t.is(await sourceOf(1), 'observed');
   t.is(await sourceOf(2), 'simulated');
   t.is(await sourceOf(3), 'mixed');
-  const never = await serveOutlooks(t, []);
+  const never = await serve(t, []);
   t.is((await never.call(`${OUTLOOK}?lat=35&lon=-97`)).headers.get('X-Data-Source'), null);
 });
 
 test('GET /v1/outlooks/spc keeps its tag until another product is in force, and charges a 304 its 5 credits', async (t) => {
-  const service = await serveOutlooks(t, PRODUCT);
+  const service = await serve(t, PRODUCT);
   const path = `${OUTLOOK}?lat=${IN.lat}&lon=${IN.lon}`;
   const first = (await service.call(path)).headers.get('ETag') ?? '';
   const statusWith = async (tag: string) => (await service.call(path, { headers: { 'If-None-Match': tag } })).status;
@@ -844,7 +813,7 @@ test('GET /v1/outlooks/spc keeps its tag until another product is in force, and 
   t.is(await statusWith(first), 304);
   t.is(await creditsUsed(service), 10);
   const later = { issue: '202605012010', received_ms: NOW_MS + 60_000 };
-  await publishFeeds(service.data_root, [layer('cat', [['MDT', OUTER]], later)], service.clock.ms);
+  await publishFeeds(service.data_root, [layer('cat', { MDT: [OUTER] }, later)], service.clock.ms);
   await service.services.catalog.refresh();
   t.is(await statusWith(first), 200);
   const second = (await service.call(path)).headers.get('ETag') ?? '';
@@ -870,7 +839,7 @@ sharedTest('GET /v1/outlooks/spc reads the real enhanced risk of 5 June 2025 ove
   const now_ms = Date.parse('2025-06-05T20:12:00Z');
   const bytes = readFileSync(sharedData('outlooks', 'spc_day1_cat_20250605_2000z_ENH_only.geojson'));
   const name = 'day1otlk_20250605_2000_cat.lyr.geojson';
-  const service = await serveOutlooks(t, [{ name, bytes, received_ms: now_ms }], now_ms);
+  const service = await serve(t, [{ name, bytes, received_ms: now_ms }], now_ms);
   t.like(await askOutlooks(service, { lat: 33.58, lon: -101.86 }), {
     outlook: { category: 'ENH', category_label: 'Enhanced Risk', hail_probability_pct: null },
     issue_time: '2025-06-05T19:54:00Z',

@@ -83,6 +83,9 @@ async function fileOf(service: JobService, id: string): Promise<string> {
   return jobFilePath(service.services.files_root, await jobRow(service, id));
 }
 
+const diskFull = () =>
+  Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
+
 testJobs('two workers run each job once between them', async (t) => {
   const runs: string[] = [];
   const jobHandlers = smallJobHandlers(({ id }) => {
@@ -144,27 +147,25 @@ testJobs(
     );
     const missing = new DataUnavailable('tables/x', 'is missing');
     let failure: Error = missing;
-    for (const [times, status, message, thrown] of [
+    for (const [times, status, reason, thrown] of [
       [5, 'done', null, missing],
-      [6, 'failed', 'the data it needs could not be read, and what it cost was given back', missing],
+      [6, 'failed', 'the data it needs could not be read', missing],
       [
         6,
         'failed',
-        'the data it needs could not be read, and what it cost was given back',
-        new Error('IO Error: No files found that match the pattern "x.parquet"'),
+        'the data it needs could not be read',
+        new Error('IO Error: No files found that match "x.parquet"'),
       ],
-      [6, 'failed', 'it could not be made, and what it cost was given back', new Error('IO Error: Could not write x')],
-      [
-        6,
-        'failed',
-        'it could not be made, and what it cost was given back',
-        Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' }),
-      ],
+      [6, 'failed', 'it could not be made', new Error('IO Error: Could not write x')],
+      [6, 'failed', 'it could not be made', diskFull()],
     ] as const) {
       failures = times;
       failure = thrown;
       const id = await accept(t.context, REPORTS, REPORT_BODY, account.key);
-      t.like(await ended(t.context, REPORTS, id, account.key), { status, message });
+      t.like(await ended(t.context, REPORTS, id, account.key), {
+        status,
+        message: reason === null ? null : `${reason}, and what it cost was given back`,
+      });
       t.is((await jobRow(t.context, id)).takes, 6);
     }
     t.is(await creditsOf(t.context, account.business_id), 100);
@@ -190,8 +191,7 @@ testJobs('a job waits five times as long after each failure that may pass', asyn
   t.context.work(
     smallJobHandlers(() => {
       failures += 1;
-      if (failures < 6)
-        throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
+      if (failures < 6) throw diskFull();
     }),
     { retry_wait_ms: 3_600_000 },
   );
