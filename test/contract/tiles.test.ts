@@ -73,13 +73,11 @@ test('GET /v1/tiles/scan lists every scan of a date, oldest first, with the addr
 
 test('GET /v1/tiles/scan tells the largest size and probability of a scan, and its storms, largest first', async (t) => {
   const { frames } = await ask('?date=2026-05-01');
-  const [cells] = await Promise.all([
-    service.services.engine.rows<{ scan_ms: number; mm: number; prob: number }>(
-      `SELECT epoch_ms(scan_time)::DOUBLE AS scan_ms, max(estimated_size_mm) AS mm, max(ml_probability) AS prob
-       FROM read_parquet($1::VARCHAR[]) GROUP BY 1 ORDER BY 1`,
-      [service.services.catalog.edition().paths('cells', ['2026-05-01'])],
-    ),
-  ]);
+  const cells = await service.services.engine.rows<{ scan_ms: number; mm: number; prob: number }>(
+    `SELECT epoch_ms(scan_time)::DOUBLE AS scan_ms, max(estimated_size_mm) AS mm, max(ml_probability) AS prob
+     FROM read_parquet($1::VARCHAR[]) GROUP BY 1 ORDER BY 1`,
+    [service.services.catalog.edition().paths('cells', ['2026-05-01'])],
+  );
   t.deepEqual(
     frames.map(({ scan_time, max_size_mm, max_prob }) => [Date.parse(scan_time), max_size_mm, max_prob]),
     cells.map(({ scan_ms, mm, prob }) => [scan_ms, Math.round(10 * mm) / 10, Math.round(1000 * prob) / 1000]),

@@ -45,7 +45,7 @@ import { until } from '../../support/until.ts';
 
 type ScanHail = Parameters<typeof matchScan>[1];
 
-const testWebhooks = testWith(startWebhookService, closeWithoutFailures);
+const testHooks = testWith(startWebhookService, closeWithoutFailures);
 
 async function webhookOf(service: Parameters<typeof answerOf>[0], id: string) {
   return (await answerOf(service, `${WEBHOOKS}/${id}`)).body;
@@ -128,7 +128,7 @@ test('receivers that do not answer hold up no other, and get four events at a ti
   for (const response of silent) response.end();
 });
 
-testWebhooks('a task that comes again finds its attempt made, and sends and records nothing', async (t) => {
+testHooks('a task that comes again finds its attempt made, and sends and records nothing', async (t) => {
   const service = t.context;
   const { webhook_id } = await makeWebhook(service);
   await happen(service, [webhook_id]);
@@ -140,7 +140,7 @@ testWebhooks('a task that comes again finds its attempt made, and sends and reco
   t.like(await webhookOf(service, webhook_id), { success_count: 1 });
 });
 
-testWebhooks(
+testHooks(
   'what is written for a receiver that was just paused or deleted is given up, and leaves nothing that waits',
   async (t) => {
     const service = t.context;
@@ -158,7 +158,7 @@ testWebhooks(
   },
 );
 
-testWebhooks('events of which no delivery is kept are swept once they are old', async (t) => {
+testHooks('events of which no delivery is kept are swept once they are old', async (t) => {
   const { reader, transaction } = t.context.records;
   const { webhook_id } = await makeWebhook(t.context);
   const before_ms = Date.now();
@@ -175,7 +175,7 @@ testWebhooks('events of which no delivery is kept are swept once they are old', 
   t.deepEqual(await left(), [kept, pending]);
 });
 
-testWebhooks('the next attempt is kept in the records with its time, which a restart does not change', async (t) => {
+testHooks('the next attempt is kept in the records with its time, which a restart does not change', async (t) => {
   const { webhook_id } = await makeWebhook(t.context);
   await happen(t.context, [webhook_id]);
   t.context.receivers.answer = () => ({ status_code: 503, error_class: 'http_status', retry_after_ms: 90_000 });
@@ -192,7 +192,7 @@ testWebhooks('the next attempt is kept in the records with its time, which a res
   t.is(task?.retry, 1);
 });
 
-testWebhooks('an attempt is recorded once the records can be written again', async (t) => {
+testHooks('an attempt is recorded once the records can be written again', async (t) => {
   const { webhook_id } = await makeWebhook(t.context);
   await happen(t.context, [webhook_id]);
   let refusals = 2;
@@ -313,7 +313,7 @@ function mailOf({ records }: WebhookService): readonly { to: string; subject: st
     .sort((a, b) => (a.to + a.subject < b.to + b.subject ? -1 : 1));
 }
 
-testWebhooks(
+testHooks(
   'ten distinct events in a row that fail disable a webhook once, tell the others and mail admins and managers',
   async (t) => {
     await hireTeam(t.context);
@@ -358,7 +358,7 @@ testWebhooks(
   },
 );
 
-testWebhooks('the retries of one event count as one failure', async (t) => {
+testHooks('the retries of one event count as one failure', async (t) => {
   const { webhook_id } = await makeWebhook(t.context);
   t.context.receivers.answer = () => 500;
   await happen(t.context, [webhook_id]);
@@ -367,7 +367,7 @@ testWebhooks('the retries of one event count as one failure', async (t) => {
   t.like(await webhookOf(t.context, webhook_id), { status: 'active', consecutive_failures: 1, failure_count: 6 });
 });
 
-testWebhooks('an event that is recovered counts no second failure', async (t) => {
+testHooks('an event that is recovered counts no second failure', async (t) => {
   const { records, services } = t.context;
   const { webhook_id } = await makeWebhook(t.context);
   t.context.receivers.answer = () => 500;
@@ -384,7 +384,7 @@ testWebhooks('an event that is recovered counts no second failure', async (t) =>
   t.like(await webhookOf(t.context, webhook_id), { status: 'active', consecutive_failures: 1, failure_count: 12 });
 });
 
-testWebhooks('an event that succeeds begins the count anew', async (t) => {
+testHooks('an event that succeeds begins the count anew', async (t) => {
   const { webhook_id } = await makeWebhook(t.context);
   t.context.receivers.answer = () => 500;
   await failing(t.context, webhook_id, 9);
@@ -396,7 +396,7 @@ testWebhooks('an event that succeeds begins the count anew', async (t) => {
   t.like(await webhookOf(t.context, webhook_id), { status: 'active', consecutive_failures: 1 });
 });
 
-testWebhooks('what was dropped when a webhook was disabled cannot disable it again', async (t) => {
+testHooks('what was dropped when a webhook was disabled cannot disable it again', async (t) => {
   const { webhook_id } = await makeWebhook(t.context);
   t.context.receivers.answer = () => 500;
   await failing(t.context, webhook_id, 10);
@@ -409,46 +409,43 @@ testWebhooks('what was dropped when a webhook was disabled cannot disable it aga
   t.like(await answerOf(t.context, path), { body: { status: 'active', consecutive_failures: 0 } });
 });
 
-testWebhooks(
-  'ten distinct events that fail pause a subscription, close its open alert and mail the team',
-  async (t) => {
-    await hireTeam(t.context);
-    const { records, services } = t.context;
-    const { id: business_id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
-    const secret = services.cipher.encrypt('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=');
-    const circle = {
-      lat: 35,
-      lon: -97,
-      radius_km: 25,
-      min_size_mm: 25,
-      webhook_url: 'https://broken.example.com',
-      secret,
-    };
-    const made = await records.transaction((rows) =>
-      createSubscription(
-        { rows, business_id, now_ms: SERVICE_NOW_MS },
-        { name: 'North\r\nBcc: x@example.com', ...circle },
-        1,
-      ),
-    );
-    const id = made?.id ?? '';
-    await raise(t.context, id);
-    t.context.receivers.answer = () => 'timeout';
-    await failing(t.context, id, 10);
-    while ((await runTasks(t.context)) > 0);
-    t.like(await records.reader.selectFrom('subscriptions').selectAll().executeTakeFirst(), {
-      status: 'paused',
-      consecutive_failures: 10,
-    });
-    t.like(await records.reader.selectFrom('alerts').selectAll().executeTakeFirst(), {
-      status: 'closed',
-      open_location: null,
-    });
-    t.is(mailOf(t.context).filter(({ subject }) => subject === `hail: subscription ${id} was paused`).length, 2);
-  },
-);
+testHooks('ten distinct events that fail pause a subscription, close its open alert and mail the team', async (t) => {
+  await hireTeam(t.context);
+  const { records, services } = t.context;
+  const { id: business_id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
+  const secret = services.cipher.encrypt('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=');
+  const circle = {
+    lat: 35,
+    lon: -97,
+    radius_km: 25,
+    min_size_mm: 25,
+    webhook_url: 'https://broken.example.com',
+    secret,
+  };
+  const made = await records.transaction((rows) =>
+    createSubscription(
+      { rows, business_id, now_ms: SERVICE_NOW_MS },
+      { name: 'North\r\nBcc: x@example.com', ...circle },
+      1,
+    ),
+  );
+  const id = made?.id ?? '';
+  await raise(t.context, id);
+  t.context.receivers.answer = () => 'timeout';
+  await failing(t.context, id, 10);
+  while ((await runTasks(t.context)) > 0);
+  t.like(await records.reader.selectFrom('subscriptions').selectAll().executeTakeFirst(), {
+    status: 'paused',
+    consecutive_failures: 10,
+  });
+  t.like(await records.reader.selectFrom('alerts').selectAll().executeTakeFirst(), {
+    status: 'closed',
+    open_location: null,
+  });
+  t.is(mailOf(t.context).filter(({ subject }) => subject === `hail: subscription ${id} was paused`).length, 2);
+});
 
-testWebhooks(
+testHooks(
   'a webhook that is enabled and fails again within an hour is disabled again, and the team is not mailed again',
   async (t) => {
     await hireTeam(t.context);
