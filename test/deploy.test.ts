@@ -533,9 +533,9 @@ for (const name of ['hail-pipeline', 'hail-api'] as const) {
       t.regex(told, new RegExp(`^${name}: Node is ${version}, expected >=24\\.\\d+: [^\\n]+\\n$`));
     });
 
-  test.serial(`${name} runs on Node 24.12.0`, async (t) => {
-    t.deepEqual(await runCommand(name, ['--version'], {}, pretending('24.12.0')), { code: 0, told: '' });
-  });
+  test.serial(`${name} runs on Node 24.12.0`, async (t) =>
+    t.deepEqual(await runCommand(name, ['--version'], {}, pretending('24.12.0')), { code: 0, told: '' }),
+  );
 
   test.serial(`${name} --version prints the release, then the data formats`, (t) => {
     const { stdout } = spawnSync(process.execPath, [commandPath(name), '--version'], { encoding: 'utf8' });

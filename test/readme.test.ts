@@ -202,13 +202,11 @@ const DOCUMENT = readDocument('data/README.md');
 
 const sectionNames = [...sectionOf(DOCUMENT, '## Tables').matchAll(/^### (.+)$/gm)].map(([, name]) => name);
 
-test('every published table has its section, in the order of the schemas', (t) => {
-  t.deepEqual(sectionNames, pluck(TABLES, 'name'));
-});
+test('every published table has its section, in the order of the schemas', (t) =>
+  t.deepEqual(sectionNames, pluck(TABLES, 'name')));
 
-test("the tables of columns are those that 'npm run columns' writes", (t) => {
-  t.is(withColumnTables(DOCUMENT), DOCUMENT, "run 'npm run columns' and commit data/README.md");
-});
+test("the tables of columns are those that 'npm run columns' writes", (t) =>
+  t.is(withColumnTables(DOCUMENT), DOCUMENT, "run 'npm run columns' and commit data/README.md"));
 
 for (const table of TABLES) {
   const section = () => sectionOf(DOCUMENT, `### ${table.name}`);
@@ -221,9 +219,8 @@ for (const table of TABLES) {
     t.deepEqual(firstTable(section()), expected);
   });
 
-  test(`the version and the order of ${table.name} are those of its schema`, (t) => {
-    t.true(section().includes(`Version ${table.schema_version}. Sorted by \`${table.order}\`.`));
-  });
+  test(`the version and the order of ${table.name} are those of its schema`, (t) =>
+    t.true(section().includes(`Version ${table.schema_version}. Sorted by \`${table.order}\`.`)));
 }
 
 test('the words of tracks are those of the schema', (t) => {
@@ -417,9 +414,8 @@ test('the page lists the constants of every stage', (t) => {
 });
 
 for (const { name, path, value } of constants)
-  test(`${name} of ${path} is ${value} there too`, (t) => {
-    t.is(declaredValue(readDocument(path), name), printedNumber(value));
-  });
+  test(`${name} of ${path} is ${value} there too`, (t) =>
+    t.is(declaredValue(readDocument(path), name), printedNumber(value)));
 
 /** Numbers of the table of worked values that follows a heading and begins with a column of this name. */
 function workedValues(heading: string, firstColumn: string): number[][] {

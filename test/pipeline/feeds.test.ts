@@ -346,9 +346,8 @@ test('of a report issued again the newest product counts, whatever the order', (
   t.deepEqual(sizes([lsr(32, 73, 50.8), lsr(32, 66, 63.5)]), [50.8]);
 });
 
-test('of two sizes in one product the larger counts', (t) => {
-  t.deepEqual(sizes([lsr(32, 66, 25.4), lsr(32, 66, 44.45)]), [44.45]);
-});
+test('of two sizes in one product the larger counts', (t) =>
+  t.deepEqual(sizes([lsr(32, 66, 25.4), lsr(32, 66, 44.45)]), [44.45]));
 
 test('a correction that moves the time replaces the report nearest in time', (t) => {
   const moved = lsr(34, 70, 25.4, CORRECTION);
@@ -385,9 +384,8 @@ test('a row of the list at the minute and place of a local storm report is a cop
   t.deepEqual(sizes([spc(32, 63.5, { lat: 33.4 }), lsr(32, 73, 76.2)]).toSorted(), [63.5, 76.2]);
 });
 
-test('the raw and the filtered list together count a report once', (t) => {
-  t.deepEqual(sizes([spc(32, 63.5), spc(32, 63.5)]), [63.5]);
-});
+test('the raw and the filtered list together count a report once', (t) =>
+  t.deepEqual(sizes([spc(32, 63.5), spc(32, 63.5)]), [63.5]));
 
 test('simulated and observed reports never join', (t) => {
   t.is(standing([lsr(32, 66, 25.4), lsr(32, 73, 50.8, { data_source: 'simulated' })]).length, 2);

@@ -120,9 +120,8 @@ test('no probability is certain however much hail there is, and the months still
   }
 });
 
-test('two expected days are a probability of 0.865 for at least one', (t) => {
-  t.true(Math.abs(ROWS[0].annual_any - (1 - Math.exp(-2))) < 1e-12);
-});
+test('two expected days are a probability of 0.865 for at least one', (t) =>
+  t.true(Math.abs(ROWS[0].annual_any - (1 - Math.exp(-2))) < 1e-12));
 
 test('the score ranks cells by their year, and months among all months of all cells', (t) => {
   t.deepEqual(pluck(ROWS, 'annual_score'), [50, 17, 83]);
@@ -570,9 +569,7 @@ test('hours begin with the first full one that ends after the instant, and end w
   t.deepEqual(times(EVENING_MS, 2), [1, 2]);
 });
 
-test('a run says nothing of its own start', (t) => {
-  t.deepEqual(rowsOf([hourOf({ run_h: 1, valid_h: 1 })]), []);
-});
+test('a run says nothing of its own start', (t) => t.deepEqual(rowsOf([hourOf({ run_h: 1, valid_h: 1 })]), []));
 
 test('the newest three runs within twelve hours are blended', (t) => {
   const runs = [-18, -13, -12, -6, -3, 0].map((run_h) => hourOf({ run_h, valid_h: 1 }));
@@ -691,9 +688,8 @@ for (const [hail_mm, ship, expected] of [
   [75, 4, 67.1],
   [100, 4, 77.5],
 ] as const)
-  test(`stones of ${hail_mm} mm in the model and SHIP ${ship} make a median of ${expected} mm`, (t) => {
-    t.is(Math.round((conditionalSizeMm({ hail_mm, ship }) ?? 0) * 10) / 10, expected);
-  });
+  test(`stones of ${hail_mm} mm in the model and SHIP ${ship} make a median of ${expected} mm`, (t) =>
+    t.is(Math.round((conditionalSizeMm({ hail_mm, ship }) ?? 0) * 10) / 10, expected));
 
 test('a size comes from what there is, null without both, and stays between 10 and 110 mm', (t) => {
   t.is(conditionalSizeMm({ hail_mm: 40, ship: null }), 40);
@@ -703,9 +699,8 @@ test('a size comes from what there is, null without both, and stays between 10 a
   t.is(conditionalSizeMm({ hail_mm: 300, ship: 40 }), 110);
 });
 
-test('without echoes and without helicity nothing is known of storms: null, not zero', (t) => {
-  t.is(stormProbability({ reflectivity_dbz: null, updraft_helicity_m2_s2: null }), null);
-});
+test('without echoes and without helicity nothing is known of storms: null, not zero', (t) =>
+  t.is(stormProbability({ reflectivity_dbz: null, updraft_helicity_m2_s2: null }), null));
 
 test('more echo, rotation, stones or SHIP never lowers a chance or a size, and chances lie between 0 and 1', (t) => {
   const property = fc.property(
@@ -847,9 +842,8 @@ for (const [input, expected] of [
   [[500, 12, 5.5, -8, 10, 4500], 0.023],
   [[4500, 16, 8.5, -14, 30, 3900], 4.682],
 ] as const)
-  test(`the significant hail parameter of ${input.join(', ')} is ${expected}`, (t) => {
-    t.is(Math.round(ship(air(input)) * 1000) / 1000, expected);
-  });
+  test(`the significant hail parameter of ${input.join(', ')} is ${expected}`, (t) =>
+    t.is(Math.round(ship(air(input)) * 1000) / 1000, expected));
 
 const AIR = air([2000, 12, 7, -12, 20, 3500]);
 
@@ -1081,9 +1075,8 @@ test('a forecast issued without any area is quiet, one that was not issued is un
   t.is(valueAt([layer({})], INSIDE, 2, '2026-05-02'), 'not issued');
 });
 
-test('areas of significant hail alone are no forecast of a probability', (t) => {
-  t.is(valueAt([layer({ part: 'significant', label: null, probability_pct: null, geometry: null })]), 'not issued');
-});
+test('areas of significant hail alone are no forecast of a probability', (t) =>
+  t.is(valueAt([layer({ part: 'significant', label: null, probability_pct: null, geometry: null })]), 'not issued'));
 
 test('where an area was refused, outside of the others nothing is known', (t) => {
   t.is(valueAt([layer({ is_complete: false })], OUTSIDE), null);
@@ -1095,9 +1088,8 @@ for (const [date, share] of [
   ['2026-07-04', 0.45],
   ['2026-11-04', 0.3],
 ] as const)
-  test(`of a combined value on ${date} hail has a share of ${share}`, (t) => {
-    t.is(valueAt([layer({ hazard: 'any_severe', day: 4, forecast_date: date })], INSIDE, 4, date), 15 * share);
-  });
+  test(`of a combined value on ${date} hail has a share of ${share}`, (t) =>
+    t.is(valueAt([layer({ hazard: 'any_severe', day: 4, forecast_date: date })], INSIDE, 4, date), 15 * share));
 
 test('hail itself comes before a combined value, and the shortest lead before an older forecast of the date', (t) => {
   t.is(valueAt([layer({ hazard: 'any_severe', probability_pct: 60 }), layer({})]), 15);

@@ -186,9 +186,8 @@ for (const [title, file, reason] of [
   ['a scale factor that no product has', altered(simplePacking([1], 8), 16, 2, 300), SCALE],
   ['differences of third order', altered(grouped(1), 48, 1, 3), THIRD_ORDER],
 ] as const)
-  test(`${title}: refused by name`, (t) => {
-    t.regex(t.throws(() => decodeField(onlyField(file)), { instanceOf: BadInput }).message, reason);
-  });
+  test(`${title}: refused by name`, (t) =>
+    t.regex(t.throws(() => decodeField(onlyField(file)), { instanceOf: BadInput }).message, reason));
 
 /** Overwrites a number in a section; octets count from 1. */
 function put(section: number[], octet: number, size: number, value: number): void {
@@ -490,9 +489,8 @@ for (const [title, cone, reason] of [
     /shape of the earth 77, expected 0 to 8/,
   ],
 ] as const)
-  test(`a Lambert grid with ${title} is refused`, (t) => {
-    t.throws(() => grid(lambertSection(cone)), { instanceOf: BadInput, message: reason });
-  });
+  test(`a Lambert grid with ${title} is refused`, (t) =>
+    t.throws(() => grid(lambertSection(cone)), { instanceOf: BadInput, message: reason }));
 
 for (const [title, cone] of [
   ['a tangent cone on a sphere', { la1: 25, lo1: 262, lov: 262.5, latin1: 38.5, latin2: 38.5 }],
@@ -617,12 +615,11 @@ test('the example of the README runs and prints the nearest point with its value
   t.is(printed, '{ j: 0, i: 1 } 10\n');
 });
 
-test('the README lists the packings that are read, and no other', (t) => {
+test('the README lists the packings that are read, and no other', (t) =>
   t.deepEqual(
     [...README.matchAll(/\| (?:5, 7 data)? ?\| 5\.(\d+) /g)].map(([, template]) => template),
     Object.keys(PACKING_TEMPLATES),
-  );
-});
+  ));
 
 test('a field of more points than the caller allows is refused, whatever it holds', (t) => {
   t.is(decodeField(mesh, { max_points: 6 }).packed.length, 6);

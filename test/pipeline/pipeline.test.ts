@@ -32,9 +32,8 @@ test('settings that are not given have their defaults', (t) => {
   t.true(Object.isFrozen(config));
 });
 
-test('an empty setting counts as not given', (t) => {
-  t.is(readConfig({ HAIL_STORM_DAY_START_HOUR: '' }).storm_day_start_hour, 0);
-});
+test('an empty setting counts as not given', (t) =>
+  t.is(readConfig({ HAIL_STORM_DAY_START_HOUR: '' }).storm_day_start_hour, 0));
 
 test('HAIL_NOW fixes the data clock', (t) => {
   const { now } = readConfig({ HAIL_NOW: '2026-05-01T20:12:00Z' });
@@ -63,9 +62,8 @@ for (const [name, other] of [
     t.is(readConfig({ HAIL_DATA: join(folder, other) }).data_root, join(folder, other));
   });
 
-test('the address of the bucket loses its closing slashes', (t) => {
-  t.is(readConfig({ HAIL_MRMS_URL: 'http://localhost:8000/mrms//' }).mrms_url, 'http://localhost:8000/mrms');
-});
+test('the address of the bucket loses its closing slashes', (t) =>
+  t.is(readConfig({ HAIL_MRMS_URL: 'http://localhost:8000/mrms//' }).mrms_url, 'http://localhost:8000/mrms'));
 
 for (const [name, value] of [
   ['HAIL_STORM_DAY_START_HOUR', '24'],
@@ -155,9 +153,8 @@ test('what is not there has no size; a folder in place of a file is no reason to
 
 const parse = (text: string) => parseJson(Buffer.from(text), 'x.json');
 
-test('json within its bounds becomes a value', (t) => {
-  t.deepEqual(parse('{"a":[1,2],"b":["é"]}'), { a: [1, 2], b: ['é'] });
-});
+test('json within its bounds becomes a value', (t) =>
+  t.deepEqual(parse('{"a":[1,2],"b":["é"]}'), { a: [1, 2], b: ['é'] }));
 
 test('a text that is not in UTF-8 is refused: its letters would be lost', (t) => {
   // RFC 8259, section 8.1. The byte 0xF1 alone begins no character.
@@ -166,9 +163,8 @@ test('a text that is not in UTF-8 is refused: its letters would be lost', (t) =>
   t.regex(error?.message ?? '', /text that is not utf-8, expected a json file of the feed$/);
 });
 
-test('brackets, commas and escaped quotes inside text do not count', (t) => {
-  t.deepEqual(parse(String.raw`["[[[[{{{{,,,,\"[[[[,,,,\\"]`), ['[[[[{{{{,,,,"[[[[,,,,\\']);
-});
+test('brackets, commas and escaped quotes inside text do not count', (t) =>
+  t.deepEqual(parse(String.raw`["[[[[{{{{,,,,\"[[[[,,,,\\"]`), ['[[[[{{{{,,,,"[[[[,,,,\\']));
 
 for (const [title, text, reason] of [
   ['too many bytes', `"${'a'.repeat(2 ** 25)}"`, /json of more than 33554432 bytes/],

@@ -338,9 +338,8 @@ for (const [title, given, before, expected] of [
     [`late 23:50: sources 20240228T000000Z: must be made again for 20240227T235000Z, ${GONE}`],
   ],
 ] as const)
-  test(`work: ${title}`, (t) => {
-    t.deepEqual(picture(planWork(plans(given), before === '' ? [] : committed(before), dateOf)), [...expected]);
-  });
+  test(`work: ${title}`, (t) =>
+    t.deepEqual(picture(planWork(plans(given), before === '' ? [] : committed(before), dateOf)), [...expected]));
 
 test('work: a date to rebuild is made again whole', (t) => {
   const work = planWork(plans('23:50 00:00 00:02'), committed('23:50 | 00:00 | 00:02'), dateOf, '2024-02-28');

@@ -197,9 +197,8 @@ for (const [words, message] of [
   [['--day-type', 'sunny'], /Allowed choices are supercell, climate/],
   [['--region', 'conus'], /unknown option '--region'/],
 ] as const)
-  test(`refused before any work: simulate ${words.join(' ')}`, async (t) => {
-    await t.throwsAsync(simulate(t, ...words), { message });
-  });
+  test(`refused before any work: simulate ${words.join(' ')}`, (t) =>
+    t.throwsAsync(simulate(t, ...words), { message }));
 
 test('the command writes scans and feeds of the last minutes', async (t) => {
   const out = await simulate(t, '--hours', '0.1', '--seed', '7');
@@ -224,9 +223,8 @@ for (const [what, scenario, time, expected] of [
   ['the climate of seed 3 in January', climateScenario(3, WSR88D), '2026-01-15T22:00:00Z', '319cb6f06219f348'],
   ['the climate of seed 3 in June', climateScenario(3, WSR88D), '2026-06-04T23:00:00Z', '1d7b298199c1681d'],
 ] as const)
-  test(`the weather of a seed and a time never changes: ${what}`, (t) => {
-    t.is(fingerprint(simulateScan(scenario, Date.parse(time))), expected);
-  });
+  test(`the weather of a seed and a time never changes: ${what}`, (t) =>
+    t.is(fingerprint(simulateScan(scenario, Date.parse(time))), expected));
 
 test('pixels come in order, once each, and only where a radar sees', (t) => {
   const covered = coverageOf(LARGER);

@@ -81,9 +81,8 @@ test('the earliest of equal maxima counts, whichever came first', (t) => {
   t.is(minute((dayMaxRows(later, DAY)[0] as DayMax).max_time), 4);
 });
 
-test('sizes above 150 mm are stored as 150', (t) => {
-  t.is((dayMaxRows(maximumOf(scan(0, [[6800]])), DAY)[0] as DayMax).max_mm, 150);
-});
+test('sizes above 150 mm are stored as 150', (t) =>
+  t.is((dayMaxRows(maximumOf(scan(0, [[6800]])), DAY)[0] as DayMax).max_mm, 150));
 
 test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
   const maximum = maximumOf(scan(0, [[80, 80]]));
@@ -137,13 +136,12 @@ const AFTER = `
   . . . . . . . . . .`;
 const EASTWARD = [{ from: at(1, 0), to: at(1, 8) }];
 
-test('a storm that jumps eight pixels in eight minutes leaves a line that fades from one size to the other', (t) => {
+test('a storm that jumps eight pixels in eight minutes leaves a line that fades from one size to the other', (t) =>
   t.deepEqual(picture(advectBetween(echo(0, BEFORE), echo(8, AFTER), EASTWARD), 3, 10), [
     '. . . . . . . . . .',
     '. 4 4 3 3 3 3 2 . .',
     '. . . . . . . . . .',
-  ]);
-});
+  ]));
 
 test('values pass in time order and the time is that of passing', (t) => {
   const pixels = advectBetween(echo(0, BEFORE), echo(8, AFTER), EASTWARD);
@@ -223,9 +221,8 @@ test('interpolated pixels shape the polygon and the area, never the largest size
   t.deepEqual([nickel?.first_detected, nickel?.last_detected], [DAY_MS + 1, DAY_MS + 2]);
 });
 
-test('a bound without a count is refused by name', (t) => {
-  t.throws(() => drawTiers([dayMaxRow({ max_mm: 30 })], DAY, new Map([[19, 1]])), { message: /25 mm/ });
-});
+test('a bound without a count is refused by name', (t) =>
+  t.throws(() => drawTiers([dayMaxRow({ max_mm: 30 })], DAY, new Map([[19, 1]])), { message: /25 mm/ }));
 
 sharedTest('tiers of the real 24-hour maximum have the pixels and areas that independent tools found', (t) => {
   const maximum = emptyDayMaximum();
@@ -659,9 +656,8 @@ test('a filled pixel counts no scan and has no detection times', (t) => {
   t.deepEqual([row.detection_scans, row.severe_scans, row.first_detected, row.confidence], [0, 0, null, null]);
 });
 
-test('without a storm seen in both scans nothing is filled', (t) => {
-  t.deepEqual(advectBetween(echo(0, BEFORE), echo(8, AFTER), []), []);
-});
+test('without a storm seen in both scans nothing is filled', (t) =>
+  t.deepEqual(advectBetween(echo(0, BEFORE), echo(8, AFTER), []), []));
 
 test('an echo that dies on the way fades out below 5 mm', (t) => {
   const pixels = advectBetween(echo(0, BEFORE), echo(8, '. . .'), EASTWARD);

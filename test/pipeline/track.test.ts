@@ -520,9 +520,8 @@ for (const [what, sizes, rate] of [
   ['a ramp of 0.5 mm/min with one wild scan', [20, 21, 22, 80, 24, 25], 0.5],
   ['four scans', [10, 20, 30, 40], 5],
 ] as const)
-  test(`${what} give a growth rate of ${rate} mm/min`, (t) => {
-    t.true(Math.abs((growthRate(every2Minutes(sizes)) as number) - rate) < 1e-12);
-  });
+  test(`${what} give a growth rate of ${rate} mm/min`, (t) =>
+    t.true(Math.abs((growthRate(every2Minutes(sizes)) as number) - rate) < 1e-12));
 
 test('there is no growth rate before four scans', (t) => t.is(growthRate(every2Minutes([10, 20, 30])), null));
 
@@ -582,9 +581,8 @@ for (const [what, before, after, tracks] of [
   ['of which a scrap of less than a fifth is left', long, (col: number) => square(ROW, col + 25, 12, 5), 2],
   ['after which one of like size rises over less than half of it', long, beside, 2],
 ] as const)
-  test(`a storm ${what} in one scan makes ${tracks} tracks`, (t) => {
-    t.is(new Set(followDrawn(scans(before, after)).flatMap(({ step }) => step.trackOfCell)).size, tracks);
-  });
+  test(`a storm ${what} in one scan makes ${tracks} tracks`, (t) =>
+    t.is(new Set(followDrawn(scans(before, after)).flatMap(({ step }) => step.trackOfCell)).size, tracks));
 
 test('a change of shape is no motion: speed and direction stay, and the scan says so', (t) => {
   const followed = followDrawn(scans(long, eastEnd));

@@ -190,9 +190,8 @@ for (const [monthly_limit, spend_cap, overage_policy, cap] of [
   [null, 100, 'block', 100],
   [0, null, 'block', 0],
 ] as const)
-  test(`limit ${monthly_limit}, spend cap ${spend_cap}, overage ${overage_policy}: effective cap ${cap}`, (t) => {
-    t.is(effectiveCap({ monthly_limit, spend_cap, overage_policy }), cap);
-  });
+  test(`limit ${monthly_limit}, spend cap ${spend_cap}, overage ${overage_policy}: effective cap ${cap}`, (t) =>
+    t.is(effectiveCap({ monthly_limit, spend_cap, overage_policy }), cap));
 
 for (const [scope, known] of [
   ['*', true],

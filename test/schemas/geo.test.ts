@@ -75,9 +75,8 @@ for (const [y, share] of [
   [1, 1],
   [2, 1],
 ] as const)
-  test(`terrain ${y} beam radii over the centre blocks ${share} of the beam`, (t) => {
-    t.is(Math.round(partialBlockage(y * 500, 500) * 1e4) / 1e4, share);
-  });
+  test(`terrain ${y} beam radii over the centre blocks ${share} of the beam`, (t) =>
+    t.is(Math.round(partialBlockage(y * 500, 500) * 1e4) / 1e4, share));
 
 /** Range km; sample coverage and index at a freezing level of 4.0 and of 2.5 km; one radar, flat ground. */
 const REFERENCE = [
@@ -292,9 +291,8 @@ for (const [title, steps] of [
   ['an azimuth of 360', [['KAAA', 0.5, 360, 0, 0]]],
   ['azimuths that fall', [STEPS[4], STEPS[1]]],
 ] as const)
-  test(`${title} is refused`, (t) => {
-    t.throws(() => made(steps as readonly Step[]), { instanceOf: RangeError, message: /KAAA is out of order/ });
-  });
+  test(`${title} is refused`, (t) =>
+    t.throws(() => made(steps as readonly Step[]), { instanceOf: RangeError, message: /KAAA is out of order/ }));
 
 const BOXES: readonly (readonly [what: string, box: Bbox])[] = [
   ['inside', [-98.3, 34.2, -96.1, 36.9]],
@@ -357,9 +355,8 @@ for (const lat of [20, 24.5, 35, 45, 50, 55, 60])
       }
     });
 
-test('a box at a pole spans all longitudes', (t) => {
-  t.deepEqual(boxAround({ lat: 89.9, lon: 10 }, 50).map(Math.round), [-180, 89, 180, 90]);
-});
+test('a box at a pole spans all longitudes', (t) =>
+  t.deepEqual(boxAround({ lat: 89.9, lon: 10 }, 50).map(Math.round), [-180, 89, 180, 90]));
 
 const text = (content: string) => gzip(new TextEncoder().encode(content));
 
@@ -508,11 +505,10 @@ function countGroups({ rows, cols }: Pixels): number {
   return groups;
 }
 
-test('a single pixel is its own box, counter-clockwise from its north-west corner', (t) => {
+test('a single pixel is its own box, counter-clockwise from its north-west corner', (t) =>
   t.deepEqual(traceMultiPolygon(drawPixels('1')), [
     [positionsOf('-100 40, -100 39.99, -99.99 39.99, -99.99 40, -100 40')],
-  ]);
-});
+  ]));
 
 for (const [what, picture, expected] of [
   [
@@ -848,9 +844,8 @@ const DONUT_AND_PIXEL = traceMultiPolygon(
   1 1 1 . .`),
 );
 
-test('a multipolygon reads back as it was written', (t) => {
-  t.deepEqual(multiPolygonFromWkt(multiPolygonToWkt(DONUT_AND_PIXEL)), DONUT_AND_PIXEL);
-});
+test('a multipolygon reads back as it was written', (t) =>
+  t.deepEqual(multiPolygonFromWkt(multiPolygonToWkt(DONUT_AND_PIXEL)), DONUT_AND_PIXEL));
 
 test('the text is plain WKT, longitude first', (t) => {
   const [pixel] = traceMultiPolygon(drawPixels('1'));
@@ -863,9 +858,8 @@ test('no polygons are an empty multipolygon, both ways', (t) => {
   t.deepEqual(multiPolygonFromWkt('POLYGON EMPTY'), []);
 });
 
-test('other spacing, case and exponents are read', (t) => {
-  t.deepEqual(multiPolygonFromWkt(' Polygon((0 0,1e1 0 , 0 -2.5,0 0)) '), [[positionsOf('0 0, 10 0, 0 -2.5, 0 0')]]);
-});
+test('other spacing, case and exponents are read', (t) =>
+  t.deepEqual(multiPolygonFromWkt(' Polygon((0 0,1e1 0 , 0 -2.5,0 0)) '), [[positionsOf('0 0, 10 0, 0 -2.5, 0 0')]]));
 
 for (const wkt of [
   '',
@@ -877,9 +871,8 @@ for (const wkt of [
   'MULTIPOLYGON ((1 2, 3 4))',
   'POLYGON Z ((1 2 3, 4 5 6))',
 ])
-  test(`'${wkt}' is refused with what was found`, (t) => {
+  test(`'${wkt}' is refused with what was found`, (t) =>
     t.throws(() => multiPolygonFromWkt(wkt), {
       instanceOf: SyntaxError,
       message: /^geometry is '.*', expected the WKT of a polygon or multipolygon$/,
-    });
-  });
+    }));

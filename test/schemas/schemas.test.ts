@@ -103,9 +103,7 @@ for (const definition of TABLES)
     t.is(dates.length, DATED.has(definition.name) ? 1 : 0);
   });
 
-test('table names are unique', (t) => {
-  t.is(new Set(TABLES.map(({ name }) => name)).size, TABLES.length);
-});
+test('table names are unique', (t) => t.is(new Set(TABLES.map(({ name }) => name)).size, TABLES.length));
 
 /** The error of a folder that we may not write: tests may run as a user who may write everywhere. */
 const REFUSAL = { code: 'EACCES', syscall: 'mkdir', path: '/srv/hail' };
@@ -225,14 +223,11 @@ test('whatever the clock says, nothing goes more than a week before its time, no
   t.notThrows(() => fc.assert(holds));
 });
 
-test('a sweep takes a twentieth at most, and one at least', (t) => {
-  t.deepEqual([0, 1, 20, 21, 1000].map(shareOfSweep), [1, 1, 1, 2, 50]);
-});
+test('a sweep takes a twentieth at most, and one at least', (t) =>
+  t.deepEqual([0, 1, 20, 21, 1000].map(shareOfSweep), [1, 1, 1, 2, 50]));
 
 for (const [name, schema] of Object.entries({ ForecastHour, ForecastPeak, OutlookDay }))
-  test(`the example of ${name} is one`, (t) => {
-    t.notThrows(() => schema.parse(schema.meta()?.example));
-  });
+  test(`the example of ${name} is one`, (t) => t.notThrows(() => schema.parse(schema.meta()?.example)));
 
 test('a simulated run never bears the name of the real model alone, a real one nothing else', (t) => {
   t.is(modelName('hrrr', true), 'simulated-hrrr');
@@ -268,9 +263,8 @@ for (const [folder, path, expected, why] of [
   ['/data/archive', '/data/archive/..a.grib2', true, 'a name that begins with two dots'],
   ['/', '/data', true, 'anything below the root of the disk'],
 ] as const)
-  test(`${folder} ${expected ? 'contains' : 'does not contain'} ${path}: ${why}`, (t) => {
-    t.is(contains(folder, path), expected);
-  });
+  test(`${folder} ${expected ? 'contains' : 'does not contain'} ${path}: ${why}`, (t) =>
+    t.is(contains(folder, path), expected));
 
 /** Relative luminance of an sRGB colour, WCAG 2. */
 function luminance(color: string): number {
@@ -333,9 +327,8 @@ test('the README of schemas names every file of it, and no other', (t) => {
 
 const OUTSIDE = new Set(['AK', 'HI', 'AS', 'GU', 'MP', 'PR', 'UM', 'VI']);
 
-test('the border of the outlook domain is one simple ring, clockwise', (t) => {
-  t.is(isValidMultiPolygon([[OUTLOOK_DOMAIN.toReversed()]]), null);
-});
+test('the border of the outlook domain is one simple ring, clockwise', (t) =>
+  t.is(isValidMultiPolygon([[OUTLOOK_DOMAIN.toReversed()]]), null));
 
 test('the outlook domain holds every position of the outlines of the 48 states', (t) => {
   const domain = { type: 'Polygon' as const, coordinates: [OUTLOOK_DOMAIN] };
@@ -401,9 +394,8 @@ for (const [lat, month, km] of [
   [20, 1, 4.1],
   [55, 12, 0.7],
 ] as const)
-  test(`the freezing level at ${lat} N in month ${month} is ${km} km`, (t) => {
-    t.true(Math.abs(freezingLevelKm(lat, month) - km) < 1e-9);
-  });
+  test(`the freezing level at ${lat} N in month ${month} is ${km} km`, (t) =>
+    t.true(Math.abs(freezingLevelKm(lat, month) - km) < 1e-9));
 
 test('a hail day is 0.4 km warmer from November to April and 0.2 km in the other months', (t) => {
   const warmth = (month: number) =>
@@ -412,9 +404,8 @@ test('a hail day is 0.4 km warmer from November to April and 0.2 km in the other
   for (const month of [5, 6, 7, 8, 9, 10]) t.is(warmth(month), 0.2);
 });
 
-test('a month that does not exist is refused', (t) => {
-  t.throws(() => freezingLevelKm(40, 13), { message: 'month is 13, expected 1 to 12' });
-});
+test('a month that does not exist is refused', (t) =>
+  t.throws(() => freezingLevelKm(40, 13), { message: 'month is 13, expected 1 to 12' }));
 
 /** Last minute of the significant area, first minute of the intensity groups. */
 const OLD = Date.parse('2026-03-03T16:29:00Z');
@@ -526,9 +517,8 @@ for (const [instant, startHour, date] of [
   ['2024-03-01T05:00:00Z', 6, '2024-02-29'],
   ['2026-01-01T00:00:00Z', 1, '2025-12-31'],
 ] as const)
-  test(`${instant} belongs to the storm date ${date} when days start at ${startHour} UTC`, (t) => {
-    t.is(stormDate(at(instant), startHour), date);
-  });
+  test(`${instant} belongs to the storm date ${date} when days start at ${startHour} UTC`, (t) =>
+    t.is(stormDate(at(instant), startHour), date));
 
 test('a storm date starts at its hour, and its first instant belongs to it', (t) => {
   for (const hour of [0, 6, 12, 23]) {
@@ -544,13 +534,10 @@ test('a scan id is its time to the second, there and back', (t) => {
 });
 
 for (const id of ['20260230T000000Z', '20260501T240000Z', '20260501T201234', '2026-05-01T20:12:34Z', ''])
-  test(`'${id}' is no scan id`, (t) => {
-    t.throws(() => scanTime(id), { instanceOf: RangeError });
-  });
+  test(`'${id}' is no scan id`, (t) => t.throws(() => scanTime(id), { instanceOf: RangeError }));
 
-test('timestamps have whole seconds and end in Z', (t) => {
-  t.is(timestamp(at('2026-05-01T20:12:34.999Z')), '2026-05-01T20:12:34Z');
-});
+test('timestamps have whole seconds and end in Z', (t) =>
+  t.is(timestamp(at('2026-05-01T20:12:34.999Z')), '2026-05-01T20:12:34Z'));
 
 test('days are added across months, years and leap days', (t) => {
   t.is(addDays('2026-04-30', 1), '2026-05-01');
@@ -585,9 +572,7 @@ function storm(fields: Parameters<typeof trackPoint>[0] = {}): HailSource {
   return { seen, hail: [seen] };
 }
 
-test('without storms nothing strikes', (t) => {
-  t.deepEqual(rawNowcast(AT, [], DAY_MS), { t15: 0, t30: 0, t45: 0 });
-});
+test('without storms nothing strikes', (t) => t.deepEqual(rawNowcast(AT, [], DAY_MS), { t15: 0, t30: 0, t45: 0 }));
 
 test('under hail the raw probability is what survived since its scan, for every lead', (t) => {
   const { t15, t30, t45 } = rawNowcast(AT, [storm({ speed_kmh: 0 })], DAY_MS);

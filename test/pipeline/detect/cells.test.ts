@@ -561,9 +561,8 @@ test('scan_count counts the scans with a detection in the same geohash5, this on
   t.deepEqual(pluck(detections, 'scan_count'), [3, 1]);
 });
 
-test('a scan with several detections in one geohash5 counts once', (t) => {
-  t.is(inTurn([draw('1 1 1'), draw('1')]).detections[0]?.scan_count, 2);
-});
+test('a scan with several detections in one geohash5 counts once', (t) =>
+  t.is(inTurn([draw('1 1 1'), draw('1')]).detections[0]?.scan_count, 2));
 
 test('history stays bounded: four scans, and places of the last 30 minutes', (t) => {
   const fields = Array.from({ length: 40 }, (_, n) => drawTenths([[100 + n]], { col0: 3000 + 10 * n }));
@@ -692,13 +691,12 @@ const match = (probability: number, capped: boolean): ObjectMatch => ({
   object: { model: 'probsevere-3' } as ProbSevereObject,
 });
 
-test('a cell with a ProbSevere object takes its probability and its model version', (t) => {
+test('a cell with a ProbSevere object takes its probability and its model version', (t) =>
   t.deepEqual(cellProbability(ALONE, match(0.07, false)), {
     probability: 0.07,
     model_version: 'probsevere-3',
     out_of_range: false,
-  });
-});
+  }));
 
 test('a capped cell takes the smaller of its object and of the small model', (t) => {
   const own = hailProbability(ALONE);
@@ -924,13 +922,11 @@ test('over high ground the freezing level is close to the ground: about 2.5 km a
 const EVIDENCE = { mesh_mm: 25, scan_count: 2, posh_pct: 50, hdqi: 0.7, small: false, spike: false };
 
 for (const more of [{ mesh_mm: 26 }, { scan_count: 3 }, { posh_pct: 60 }, { hdqi: 0.8 }] as const)
-  test(`confidence rises with ${Object.keys(more)[0]}`, (t) => {
-    t.true(detectionConfidence({ ...EVIDENCE, ...more }) > detectionConfidence(EVIDENCE));
-  });
+  test(`confidence rises with ${Object.keys(more)[0]}`, (t) =>
+    t.true(detectionConfidence({ ...EVIDENCE, ...more }) > detectionConfidence(EVIDENCE)));
 
-test('scans beyond the fifth add nothing', (t) => {
-  t.is(detectionConfidence({ ...EVIDENCE, scan_count: 9 }), detectionConfidence({ ...EVIDENCE, scan_count: 5 }));
-});
+test('scans beyond the fifth add nothing', (t) =>
+  t.is(detectionConfidence({ ...EVIDENCE, scan_count: 9 }), detectionConfidence({ ...EVIDENCE, scan_count: 5 })));
 
 test('a small echo has odds lower by the factor e', (t) => {
   const odds = (p: number) => p / (1 - p);

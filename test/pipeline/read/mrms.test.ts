@@ -81,9 +81,8 @@ test('a MESH file becomes a grid on its window of the lattice', (t) => {
   t.deepEqual([...packed], packMesh(PICTURE).values);
 });
 
-test('a gzipped file reads like the plain one', (t) => {
-  t.deepEqual(readGrid(gzipSync(meshFile()), 'mesh.grib2.gz'), readGrid(meshFile(), 'mesh.grib2'));
-});
+test('a gzipped file reads like the plain one', (t) =>
+  t.deepEqual(readGrid(gzipSync(meshFile()), 'mesh.grib2.gz'), readGrid(meshFile(), 'mesh.grib2')));
 
 test('production status 192 in section 1 says that a simulator wrote it', (t) => {
   t.true(readGrid(meshFile({ product: { production_status: 192 } }), 'x').simulated);
@@ -158,9 +157,8 @@ test('the last row and column of the lattice belong to it', (t) => {
   t.deepEqual(window, { row0: 3499, col0: 6999, rows: 1, cols: 1 });
 });
 
-test('a hail field holds the pixels above 0 and counts covered and uncovered apart', (t) => {
-  t.deepEqual(hailField(readGrid(meshFile(), 'x')), draw(PICTURE, { row0: 100, col0: 200 }));
-});
+test('a hail field holds the pixels above 0 and counts covered and uncovered apart', (t) =>
+  t.deepEqual(hailField(readGrid(meshFile(), 'x')), draw(PICTURE, { row0: 100, col0: 200 })));
 
 function gridOf(packed: Grid['packed'], cols: number, change: Partial<Grid> = {}): Grid {
   const window = { row0: 0, col0: 0, rows: packed.length / cols, cols };
@@ -496,12 +494,11 @@ for (const [title, bytes] of [
   ['with a wrong checksum', Buffer.from(gzipSync('hail')).fill(0, 20, 24)],
   ['with a damaged second file', Buffer.concat([PACKED, PACKED.subarray(0, 12)])],
 ] as const)
-  test(`a gzip stream ${title} is refused by name`, (t) => {
+  test(`a gzip stream ${title} is refused by name`, (t) =>
     t.throws(() => gunzip(bytes, 'mesh.grib2.gz'), {
       instanceOf: BadInput,
       message: /mesh.grib2.gz: gzip is (damaged|cut short)/,
-    });
-  });
+    }));
 
 const SHEAR = { category: 3, number: 0 };
 /** Thousandths of 1/s, 2 x 2 points to each of 2 x 3 pixels; 0 is no measurement. */
@@ -815,13 +812,11 @@ test('a version 3 file may carry its probabilities among the properties', (t) =>
   t.deepEqual([objects[0]?.prob_hail, objects[0]?.prob_wind, objects[0]?.prob_tornado], [0.55, 0.04, 0.01]);
 });
 
-test('the probability of the model goes before that of the properties', (t) => {
-  t.is(only({ properties: { ProbHail: '99', PS: '98' } }).prob_hail, 0.12);
-});
+test('the probability of the model goes before that of the properties', (t) =>
+  t.is(only({ properties: { ProbHail: '99', PS: '98' } }).prob_hail, 0.12));
 
-test('"(flagged)" at the end of the MESH line means that the model distrusts it', (t) => {
-  t.true(only({ models: { probhail: { PROB: '0', LINE02: '- MESH: 0.25 in. (flagged)' } } }).flag_distrusted);
-});
+test('"(flagged)" at the end of the MESH line means that the model distrusts it', (t) =>
+  t.true(only({ models: { probhail: { PROB: '0', LINE02: '- MESH: 0.25 in. (flagged)' } } }).flag_distrusted));
 
 test('clockwise rings are turned round, open ones closed, counter-clockwise ones stay', (t) => {
   for (const ring of [SQUARE, SQUARE.toReversed(), SQUARE.slice(0, 4)])
@@ -838,9 +833,8 @@ test('only a source of "simulated" says that a simulator wrote the file', (t) =>
   t.true(readProbSevere(made({ top: { source: 'simulated' } }), 'x').simulated);
 });
 
-test('a file without storms has no objects', (t) => {
-  t.deepEqual(readProbSevere(made({ top: { features: [] } }), 'x').objects, []);
-});
+test('a file without storms has no objects', (t) =>
+  t.deepEqual(readProbSevere(made({ top: { features: [] } }), 'x').objects, []));
 
 for (const [title, file, reason] of [
   ['that is no JSON', Buffer.from('{"a":'), /not json, expected a json file of the feed/],

@@ -114,13 +114,10 @@ test('heights closer than 250 m are averaged in groups, without those that are n
   ]);
 });
 
-test('NAD83 is as good as WGS84', async (t) => {
-  t.is((await opened(t, { keys: { [KEY.geographic]: 4269 } })).rows, 6);
-});
+test('NAD83 is as good as WGS84', async (t) => t.is((await opened(t, { keys: { [KEY.geographic]: 4269 } })).rows, 6));
 
-test('a model that does not say its unit is read when somebody vouches for metres', async (t) => {
-  t.is((await opened(t, { keys: { [KEY.unit]: null } }, true)).rows, 6);
-});
+test('a model that does not say its unit is read when somebody vouches for metres', async (t) =>
+  t.is((await opened(t, { keys: { [KEY.unit]: null } }, true)).rows, 6));
 
 test('a file that another writer made is read too', async (t) => {
   const dem = await openDem(await written(t, madeElsewhere(Float32Array.from([1, 2, 3, 4, 5, 6]), 3)), true);
@@ -178,9 +175,8 @@ test('a damaged block is a fault of the file', async (t) => {
   await t.throwsAsync(dem.readRows(0, 6), { instanceOf: BadInput, message: /is no GeoTIFF that can be read/ });
 });
 
-test('a file that is not there is an error of the file system', async (t) => {
-  await t.throwsAsync(openDem('/nowhere/dem.tif', false), { code: 'ENOENT' });
-});
+test('a file that is not there is an error of the file system', (t) =>
+  t.throwsAsync(openDem('/nowhere/dem.tif', false), { code: 'ENOENT' }));
 
 for (const rows of [1e-300, 5e-324, 0.5, 2.5, -1])
   test(`strips of ${rows} rows are refused before they are walked through`, async (t) => {
@@ -593,9 +589,8 @@ for (const [title, bytes, claim, reason] of [
     /lies on another grid than message \d of file, expected the same/,
   ],
 ] as const)
-  test(`a model file with ${title} is refused with both sides named`, (t) => {
-    t.regex(t.throws(() => read(bytes, claim), { instanceOf: BadInput }).message, reason);
-  });
+  test(`a model file with ${title} is refused with both sides named`, (t) =>
+    t.regex(t.throws(() => read(bytes, claim), { instanceOf: BadInput }).message, reason));
 
 test('an hour that is partly simulated is refused', (t) => {
   const observed = Buffer.from(FILE_PART);
@@ -621,9 +616,8 @@ test('an hour in two files, as RRFS has it, is read as one', (t) => {
 });
 
 for (const [k, cut] of [0.1, 0.35, 0.6, 0.85, 0.99].entries())
-  test(`a simulated file that ends early is refused, never read in part: cut ${k + 1}`, (t) => {
-    t.throws(() => read(FILE.bytes.subarray(0, Math.floor(FILE.bytes.length * cut))), { instanceOf: BadInput });
-  });
+  test(`a simulated file that ends early is refused, never read in part: cut ${k + 1}`, (t) =>
+    t.throws(() => read(FILE.bytes.subarray(0, Math.floor(FILE.bytes.length * cut))), { instanceOf: BadInput }));
 
 test('a model file with damaged bytes is read or refused, nothing else', (t) => {
   const random = seededRandom(7);

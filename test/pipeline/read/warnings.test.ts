@@ -98,7 +98,7 @@ sharedTest('a real file whose times were never replaced sets its warnings aside'
   t.is(set_aside.length, 2);
 });
 
-test('an alert becomes a warning in our units, moving towards where the tag does not say', (t) => {
+test('an alert becomes a warning in our units, moving towards where the tag does not say', (t) =>
   t.deepEqual(only({ parameters: { tornadoDetection: ['POSSIBLE'] } }), {
     warning_id: 'urn:oid:1.001.1',
     event: 'Severe Thunderstorm Warning',
@@ -126,8 +126,7 @@ test('an alert becomes a warning in our units, moving towards where the tag does
     is_refused_polygon: false,
     data_source: 'observed',
     received_at: NOW,
-  });
-});
+  }));
 
 test('the end of the event counts, not that of the message', (t) => {
   const expires = '2025-05-01T15:20:00-05:00';
@@ -145,9 +144,8 @@ for (const [tag, word] of [
   ['POSSIBLE', 'POSSIBLE'],
   ['MAYBE', null],
 ] as const)
-  test(`the tornado tag ${tag} is ${word ?? 'not known'}`, (t) => {
-    t.is(only({ parameters: { tornadoDetection: [tag] } }).tornado_detection, word);
-  });
+  test(`the tornado tag ${tag} is ${word ?? 'not known'}`, (t) =>
+    t.is(only({ parameters: { tornadoDetection: [tag] } }).tornado_detection, word));
 
 for (const [text, mm] of [
   ['0.00', 0],
@@ -158,9 +156,8 @@ for (const [text, mm] of [
   ['golf ball', null],
   ['', null],
 ] as const)
-  test(`the hail tag '${text}' is ${mm === null ? 'not known' : `${mm} mm`}`, (t) => {
-    t.is(only({ parameters: { maxHailSize: [text] } }).hail_size_mm, mm);
-  });
+  test(`the hail tag '${text}' is ${mm === null ? 'not known' : `${mm} mm`}`, (t) =>
+    t.is(only({ parameters: { maxHailSize: [text] } }).hail_size_mm, mm));
 
 test('a parameter that is no list of text leaves its field null', (t) => {
   const { hail_size_mm, gust_kmh, speed_kmh, vtec_event } = only({
@@ -236,9 +233,8 @@ for (const [title, properties, reason] of [
     'ends 2025-05-08T20:00:00Z, expected within a day of 2025-05-01T20:00:00Z',
   ],
 ] as const)
-  test(`a warning ${title} is set aside, the one beside it is kept`, (t) => {
-    t.true(reasonOf({ properties })?.startsWith(reason), reasonOf({ properties }));
-  });
+  test(`a warning ${title} is set aside, the one beside it is kept`, (t) =>
+    t.true(reasonOf({ properties })?.startsWith(reason), reasonOf({ properties })));
 
 for (const [title, made] of [
   ['by its status', { properties: { status: 'Test' } }],
@@ -494,9 +490,7 @@ for (const [title, text] of [
   ['a text of megabytes', `${SAW}${' '.repeat(1_100_000)}`],
   ['nothing', ''],
 ] as const)
-  test(`${title} is refused by the reader of watches`, (t) => {
-    t.throws(() => read(text), { instanceOf: BadInput });
-  });
+  test(`${title} is refused by the reader of watches`, (t) => t.throws(() => read(text), { instanceOf: BadInput }));
 
 for (const name of ['SWOMCD.txt', 'SWOMCD_tags.txt', 'SWOMCDconcerning.txt', 'SWOMCDprob.txt'])
   sharedTest(`${name} gives the number, validity, concern, probability and outline read by others`, (t) => {
@@ -579,9 +573,7 @@ for (const [title, text] of [
   ['a text from the future', TEXT.replace('2024', '2027')],
   ['a file of two discussions', `${TEXT}\n${TEXT.replaceAll('2237', '2238')}`],
 ] as const)
-  test(`${title} is refused`, (t) => {
-    t.throws(() => discussionOf(Buffer.from(text)), { instanceOf: BadInput });
-  });
+  test(`${title} is refused`, (t) => t.throws(() => discussionOf(Buffer.from(text)), { instanceOf: BadInput }));
 
 for (const [title, text] of [
   ['a watch of number 9999', SAW.replace('WW 503', 'WW 9999')],
@@ -624,9 +616,8 @@ for (const [title, ring] of [
   ['across the date line', '179 51, -179 51, -179 52, 179 52, 179 51'],
   ['larger than the country', '-130 20, -60 20, -60 55, -130 55, -130 20'],
 ] as const)
-  test(`a polygon ${title} is refused with its span`, (t) => {
-    t.regex(String(checkPolygon([positionsOf(ring)])), /^spans \d+ degrees, expected at most 60/);
-  });
+  test(`a polygon ${title} is refused with its span`, (t) =>
+    t.regex(String(checkPolygon([positionsOf(ring)])), /^spans \d+ degrees, expected at most 60/));
 
 const GEOJSON_NOW = Date.parse('2025-06-05T20:00:00Z');
 const CATEGORICAL = { day: 1, hazard: 'categorical', part: 'all' } as const;
@@ -759,12 +750,11 @@ for (const [title, times] of [
   ['ten days ahead', { VALID: '202506151200', EXPIRE: '202506161200' }],
   ['for 48 hours', { VALID: '202506051200', EXPIRE: '202506071200' }],
 ] as const)
-  test(`a layer of day 1 that is valid ${title} is refused by name`, (t) => {
+  test(`a layer of day 1 that is valid ${title} is refused by name`, (t) =>
     t.throws(() => outlooksRead(feature(times), feature({ ...times, LABEL: 'SLGT' })), {
       instanceOf: BadInput,
       message: /valid from 2025-06/,
-    });
-  });
+    }));
 
 const INNER = GEOJSON_SQUARE.map(([lon = 0, lat = 0]) => [lon / 2 - 48.75, lat / 2 + 17.75]);
 const BESIDE = INNER.map(([lon = 0, lat = 0]) => [lon + 0.5, lat]);
@@ -817,9 +807,8 @@ for (const [name, layer] of [
   ['day9prob.lyr.geojson', null],
   ['day1fw_windrh.lyr.geojson', null],
 ] as const)
-  test(`the name ${name} ${layer ? `is day ${layer.day} ${layer.hazard}` : 'is no layer'}`, (t) => {
-    t.deepEqual(outlookLayerOf(name), layer);
-  });
+  test(`the name ${name} ${layer ? `is day ${layer.day} ${layer.hazard}` : 'is no layer'}`, (t) =>
+    t.deepEqual(outlookLayerOf(name), layer));
 
 test('whatever the geometry is, it becomes an area or a reason', (t) => {
   const number = fc.oneof(fc.integer({ min: -200, max: 200 }), fc.constant(null));
@@ -949,7 +938,7 @@ test('a time from 1200 on belongs to the date of the file, an earlier one to the
   ]);
 });
 
-test('a row becomes a report in our units, with the office of its remark', (t) => {
+test('a row becomes a report in our units, with the office of its remark', (t) =>
   t.deepEqual(reportsOnly('1828,175,RODNEY,MECOSTA,MI,43.67,-85.33,"LARGE", MEASURED, BY WZZM13. (GRR)'), {
     report_id: 'spc:GRR:2013-05-20T18:28:00Z:43.670,-85.330',
     source: 'spc',
@@ -969,8 +958,7 @@ test('a row becomes a report in our units, with the office of its remark', (t) =
     is_correction: false,
     corrects_place: null,
     list: 'filtered',
-  });
-});
+  }));
 
 for (const [line, reason] of [
   ['1336,175,A,B,MO,38.35', '6 cells, expected 8'],
@@ -1004,9 +992,8 @@ for (const [title, text, reason] of [
     t.true(error?.message.includes(reason), error?.message);
   });
 
-test('a list without rows is sound: nothing was reported', (t) => {
-  t.deepEqual(reportsRead(HEADER), { rows: [], set_aside: [], others: new Map(), rejected_ms: [] });
-});
+test('a list without rows is sound: nothing was reported', (t) =>
+  t.deepEqual(reportsRead(HEADER), { rows: [], set_aside: [], others: new Map(), rejected_ms: [] }));
 
 test('the date of a list comes from its name, and turns over at 12 UTC for the running ones', (t) => {
   const now_ms = Date.parse('2013-05-20T11:59:00Z');
@@ -1068,7 +1055,7 @@ sharedTest('the archive file of 5 June 2025 gives its four hail rows and counts 
   t.deepEqual(pluck(rows, 'corrects_place'), [null, '2 ESE Tatum', null, null]);
 });
 
-test('a reportsFeature becomes a report in our units, with its product and what it corrects', (t) => {
+test('a reportsFeature becomes a report in our units, with its product and what it corrects', (t) =>
   t.deepEqual(lsrRead(reportsFeature()).rows, [
     {
       report_id: 'lsr:MAF:2025-06-05T23:32:00Z:33.240,-103.280',
@@ -1090,8 +1077,7 @@ test('a reportsFeature becomes a report in our units, with its product and what 
       corrects_place: '2 ESE Tatum',
       list: null,
     } satisfies FileReport,
-  ]);
-});
+  ]));
 
 for (const [title, properties, reason] of [
   ['no size', { magnitude: null }, "magnitude is 'null', expected inches above 0 and up to 10"],
