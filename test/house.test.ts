@@ -161,8 +161,7 @@ test('no folders import each other in a circle, types included', (t) => {
     const [a, b] = [folderOf(from), folderOf(to)];
     return a === null || b === null || a === b ? [] : [{ from: a, to: b }];
   });
-  const rings = circlesOf(edges).map((circle) => circle.toSorted().join(', '));
-  t.deepEqual([...new Set(rings)].sort(), KNOWN_RINGS);
+  t.deepEqual([...new Set(circlesOf(edges).map((circle) => circle.toSorted().join(', ')))].sort(), KNOWN_RINGS);
   t.deepEqual(circlesOf(['xy', 'yx'].map(([from = '', to = '']) => ({ from, to }))), [['x', 'y']]);
 });
 

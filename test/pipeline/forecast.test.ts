@@ -798,8 +798,7 @@ test('on a grid coarser than the radius the nearest point counts', (t) => {
 
 test('places outside the grid have no value', (t) => {
   const places = [placeAt(-5, 50), placeAt(50, 500)];
-  const grid = kilometreGrid(20, 20, 5);
-  t.deepEqual(largestAround(grid, places, new Float32Array(400)), [Number.NaN, Number.NaN]);
+  t.deepEqual(largestAround(kilometreGrid(20, 20, 5), places, new Float32Array(400)), [Number.NaN, Number.NaN]);
 });
 
 test('points without a value are passed over, and a place with none of them has none', (t) => {
@@ -1217,8 +1216,7 @@ test('without any source there are no rows, and a day that only the model would 
 });
 
 test('where convective outlooks are not made for, their silence says nothing', (t) => {
-  const monterrey = geohash(25.7, -100.3, 4);
-  t.deepEqual(rowsAt(monterrey, [], { spc: [QUIET] }), []);
+  t.deepEqual(rowsAt(geohash(25.7, -100.3, 4), [], { spc: [QUIET] }), []);
   t.is(rowsAt('9y6e', [], { spc: [QUIET] })[0]?.spc_pct, 1);
 });
 

@@ -1122,8 +1122,7 @@ sharedTest('the real files beside the project are known by name, except a GeoTIF
   const sequence = await listFolder(sharedData('mrms-sequence'));
   t.is(sequence.files.length, 20);
   t.true(sequence.files.every((file, n) => file.time_ms === Date.parse('2019-06-10T00:00:00Z') + n * 120_000));
-  const probsevere = await listFolder(sharedData('probsevere'));
-  t.is(probsevere.files.length, 18);
+  t.is((await listFolder(sharedData('probsevere'))).files.length, 18);
 });
 
 const LONG_MS = 60_000;
@@ -1240,10 +1239,8 @@ for (const [title, name, content, fault] of [
   ['an empty object file', 'a.json', '', NOT_ONE],
   ['another format', 'a.tif', 'II', "'a.tif' ends in no known format, expected .grib2, .grib2.gz or .json"],
 ] as const)
-  test(`${title}: ${fault ?? 'whole'}`, async (t) => {
-    const path = await put(await scratch(t), 'content', content);
-    t.is(await faultOf(path, name), fault);
-  });
+  test(`${title}: ${fault ?? 'whole'}`, async (t) =>
+    t.is(await faultOf(await put(await scratch(t), 'content', content), name), fault));
 
 sharedTest(
   'every real grid and ProbSevere file is whole, and is not once its last two bytes are missing',

@@ -76,10 +76,8 @@ test('the maximum keeps its time, confidence and companions; times widen and cou
   t.like(row, { max_mm: 25, detection_scans: 3, severe_scans: 2, confidence: 0.25, posh_pct: 60, vil_kg_m2: null });
 });
 
-test('the earliest of equal maxima counts, whichever came first', (t) => {
-  const later = maximumOf(scan(6, [[200]]), scan(4, [[200]]));
-  t.is(minute((dayMaxRows(later, DAY)[0] as DayMax).max_time), 4);
-});
+test('the earliest of equal maxima counts, whichever came first', (t) =>
+  t.is(minute((dayMaxRows(maximumOf(scan(6, [[200]]), scan(4, [[200]])), DAY)[0] as DayMax).max_time), 4));
 
 test('sizes above 150 mm are stored as 150', (t) =>
   t.is((dayMaxRows(maximumOf(scan(0, [[6800]])), DAY)[0] as DayMax).max_mm, 150));
@@ -260,16 +258,14 @@ const CONTENT: Parameters<typeof drawScanTiles>[0] = {
 /** The tile of zoom 10 that holds 40 N, 100 W. */
 const HERE = [10, 227, 387] as const;
 
-test('hail is drawn in cumulative bands, the smallest first', async (t) => {
-  const tile = await (await openArchive(drawScanTiles(CONTENT))).tile(...HERE);
-  t.deepEqual(properties(tile, 'hail'), [
+test('hail is drawn in cumulative bands, the smallest first', async (t) =>
+  t.deepEqual(properties(await (await openArchive(drawScanTiles(CONTENT))).tile(...HERE), 'hail'), [
     { mm_min: 5 },
     { mm_min: 10 },
     { mm_min: 19, category: 'nickel' },
     { mm_min: 25, category: 'quarter' },
     { mm_min: 38, category: 'golf_ball' },
-  ]);
-});
+  ]));
 
 test('a storm carries its track, size, motion, trend and probability', async (t) => {
   const tile = await (await openArchive(drawScanTiles(CONTENT))).tile(...HERE);
@@ -302,8 +298,7 @@ test('a scan without hail gives an archive that names its layers and holds nothi
   const archive = await openArchive(drawScanTiles({ ...CONTENT, mesh: draw('. . .'), cells: [], tracks: [] }));
   t.deepEqual(archive.coords, [{ z: 0, x: 0, y: 0 }]);
   t.deepEqual((await archive.tile(0, 0, 0))?.layers, {});
-  const layers = archive.metadata.vector_layers as { id: string }[];
-  t.deepEqual(pluck(layers, 'id'), ['hail', 'motion', 'storms']);
+  t.deepEqual(pluck(archive.metadata.vector_layers as { id: string }[], 'id'), ['hail', 'motion', 'storms']);
 });
 
 test('metadata name the time, the source and every attribute', async (t) => {
@@ -373,14 +368,12 @@ const DAILY_CONTENT: Parameters<typeof drawDailyTiles>[0] = {
   bounds: [-130, 20, -60, 55],
 };
 
-test('tiers are polygons with their bound, category, area and counts', async (t) => {
-  const tile = await (await openArchive(drawDailyTiles(DAILY_CONTENT))).tile(...HERE);
-  t.deepEqual(properties(tile, 'swaths'), [
+test('tiers are polygons with their bound, category, area and counts', async (t) =>
+  t.deepEqual(properties(await (await openArchive(drawDailyTiles(DAILY_CONTENT))).tile(...HERE), 'swaths'), [
     { mm_min: 19, category: 'nickel', area_km2: 3.8, n_detections: 7, max_size_mm: 40 },
     { mm_min: 25, category: 'quarter', area_km2: 2.8, n_detections: 7, max_size_mm: 40 },
     { mm_min: 38, category: 'golf_ball', area_km2: 0.9, n_detections: 7, max_size_mm: 40 },
-  ]);
-});
+  ]));
 
 test('a track is a line through the scans with a cell, in time order, with its peak', async (t) => {
   const tile = await (await openArchive(drawDailyTiles(DAILY_CONTENT))).tile(...HERE);
@@ -646,8 +639,7 @@ test('below 10 mm there is no detection: no times, no counts, no confidence', (t
 
 test('a pixel that was seen and filled is one pixel of the tier', (t) => {
   const rows = [dayMaxRow({ max_mm: 20 }), dayMaxRow({ max_mm: 30, interpolated: true })];
-  const tiers = drawTiers(rows, DAY, NO_COUNTS);
-  t.deepEqual(pluck(tiers, 'pixels'), [1, 1]);
+  t.deepEqual(pluck(drawTiers(rows, DAY, NO_COUNTS), 'pixels'), [1, 1]);
 });
 
 test('a filled pixel counts no scan and has no detection times', (t) => {
@@ -669,6 +661,5 @@ test('a day below 19 mm has no tiers', (t) =>
 
 test('detections of a tier are the count given for its bound', (t) => {
   const counts = new Map(SIZE_BANDS.map((band, i) => [band.threshold_mm as number, 100 - i]));
-  const tiers = drawTiers([dayMaxRow({ max_mm: 30 })], DAY, counts);
-  t.deepEqual(pluck(tiers, 'n_detections'), [100, 99]);
+  t.deepEqual(pluck(drawTiers([dayMaxRow({ max_mm: 30 })], DAY, counts), 'n_detections'), [100, 99]);
 });

@@ -171,8 +171,7 @@ test('a machine that boots in the wrong year deletes nothing, however long it ru
 });
 
 test('a first look by a clock that is far ahead of what was written before trusts what was written', (t) => {
-  const clock = lookAtClock(null, look(WRONG_MS, 0, { newest_own_ms: START_MS }));
-  t.is(vouchedTime(clock), START_MS);
+  t.is(vouchedTime(lookAtClock(null, look(WRONG_MS, 0, { newest_own_ms: START_MS }))), START_MS);
   t.is(vouchedTime(lookAtClock(null, look(START_MS, 0, { newest_own_ms: START_MS - MS_PER_DAY }))), START_MS);
 });
 

@@ -699,8 +699,7 @@ test('a cell with a ProbSevere object takes its probability and its model versio
   }));
 
 test('a capped cell takes the smaller of its object and of the small model', (t) => {
-  const own = hailProbability(ALONE);
-  t.deepEqual(cellProbability(ALONE, match(0.99, true)), own);
+  t.deepEqual(cellProbability(ALONE, match(0.99, true)), hailProbability(ALONE));
   t.is(cellProbability(ALONE, match(0.01, true)).model_version, 'probsevere-3');
 });
 

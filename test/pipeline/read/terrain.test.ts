@@ -246,15 +246,13 @@ for (const [y, share] of [
       const radius_km = (range_km * 0.925 * Math.PI) / 360;
       const height_m = SITE.antenna_m + 1000 * (centre_km + y * radius_km);
       const found = examine(ring(distance_km - 0.05, distance_km + 0.05, height_m));
-      const last = stepsOf(found, 123, tilt).at(-1);
-      t.deepEqual(last, [distance_km, Math.round(100 * share) / 100]);
+      t.deepEqual(stepsOf(found, 123, tilt).at(-1), [distance_km, Math.round(100 * share) / 100]);
     });
 
 test('the 0.5 degree beam 100 km away has its centre at 1461 m, as in the reference table', (t) => {
   // Range and ground distance differ by 20 m there, which is one metre of height.
   t.true(Math.abs(1000 * handHeightKm(100, 0.5).centre_km - 1461) < 2);
-  const found = examine(ring(99.9, 100.1, SITE.antenna_m + 1461));
-  t.deepEqual(stepsOf(found, 0).at(-1), [100, 0.5]);
+  t.deepEqual(stepsOf(examine(ring(99.9, 100.1, SITE.antenna_m + 1461)), 0).at(-1), [100, 0.5]);
 });
 
 test('the share is the largest so far: a lower ridge behind a higher one changes nothing', (t) => {
