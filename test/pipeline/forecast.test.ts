@@ -551,11 +551,8 @@ function stormy(hours: readonly CellHour[], ask: Partial<Parameters<typeof hourl
 
 test('a row tells its model, its runs and who made them', (t) => {
   const row = stormy([hourOf({ run_h: 0, valid_h: 1 }), hourOf({ run_h: -1, valid_h: 1 })]);
-  t.is(row.model, 'hrrr');
-  t.is(row.run_time, EVENING_MS);
-  t.is(row.runs, '20260501T220000Z 20260501T210000Z');
-  t.is(row.data_source, 'observed');
-  t.is(row.geohash4, '9y6e');
+  t.like(row, { model: 'hrrr', run_time: EVENING_MS, runs: '20260501T220000Z 20260501T210000Z' });
+  t.like(row, { data_source: 'observed', geohash4: '9y6e' });
   t.is(stormy([hourOf({ run_h: 0, valid_h: 1, simulated: true })]).data_source, 'simulated');
 });
 
@@ -1135,8 +1132,7 @@ const asProbability = (pct: number | null = null) => Math.round(10 * (pct ?? Num
 test('hours are shifted to agree with the day of all components, and keep what the model said', (t) => {
   const [day] = rowsAt('9y6e', DAY_OF_HOURS, { spc: [QUIET] });
   const hours = publishedAt(DAY_OF_HOURS, { spc: [QUIET] });
-  t.is(hours[10]?.model_probability, 0.4);
-  t.is(hours[10]?.hail_probability, asProbability(day?.hail_probability_pct));
+  t.like(hours[10], { model_probability: 0.4, hail_probability: asProbability(day?.hail_probability_pct) });
   t.true((day?.hail_probability_pct ?? 100) < 10);
   for (const row of hours) t.notThrows(() => Forecast.parse(row));
 });

@@ -694,8 +694,7 @@ test('a raw file is kept under its source and UTC date, and the delivered one st
   const [from, root] = [await scratch(t), await scratch(t)];
   const file = await deliver(from, `flat/${MESH}`, 'mesh');
   const kept = await archiveRaw(file, root, 'observed');
-  t.is(kept.location, join(root, KEPT));
-  t.is(kept.key, `date=2024-02-28/${MESH}`);
+  t.like(kept, { location: join(root, KEPT), key: `date=2024-02-28/${MESH}` });
   t.deepEqual(await treeOf(root), [KEPT]);
   t.is(await readFile(kept.location, 'utf8'), 'mesh');
   t.deepEqual(await treeOf(from), [`flat/${MESH}`]);

@@ -214,8 +214,7 @@ test('interpolated pixels shape the polygon and the area, never the largest size
     dayMaxRow({ col: 3001, max_mm: 30, interpolated: true, first_detected: null, last_detected: null }),
   ];
   const [nickel] = drawTiers(rows, DAY, NO_COUNTS);
-  t.is(nickel?.pixels, 2);
-  t.is(nickel?.max_size_mm, 26);
+  t.like(nickel, { pixels: 2, max_size_mm: 26 });
   t.deepEqual([nickel?.first_detected, nickel?.last_detected], [DAY_MS + 1, DAY_MS + 2]);
 });
 
@@ -303,8 +302,7 @@ test('a scan without hail gives an archive that names its layers and holds nothi
 
 test('metadata name the time, the source and every attribute', async (t) => {
   const { metadata, header } = await openArchive(drawScanTiles({ ...CONTENT, provenance: 'simulated' }));
-  t.is(metadata.name, 'Hail 2026-05-01T20:00:00Z');
-  t.is(metadata.attribution, 'simulated');
+  t.like(metadata, { name: 'Hail 2026-05-01T20:00:00Z', attribution: 'simulated' });
   t.regex(metadata.description as string, /2026-05-01T20:00:00Z; an estimate, not a ground measurement/);
   t.deepEqual([header.minLon, header.minLat, header.maxLon, header.maxLat], [-130, 20, -60, 55]);
   const layers = metadata.vector_layers as { id: string; fields: object }[];

@@ -408,8 +408,7 @@ test('a pixel of exactly 70 % of the maximum belongs to the core, one below does
 
 test('the largest pixel is the first of equals', (t) => {
   const shape = measure(draw('1 3 2 3'));
-  t.is(shape.peakIndex, 1);
-  t.is(shape.max_tenths, 300);
+  t.like(shape, { peakIndex: 1, max_tenths: 300 });
 });
 
 test('the 90th percentile lies between ranks', (t) => {

@@ -969,8 +969,7 @@ sharedTest('the example tracks: size, probability, motion and centroid of one st
     for (const point of example_track.points) {
       const name = per_file.find((file) => file.valid_time === point.valid_time)?.file as string;
       const object = realFile(name).objects.find(({ probsevere_id }) => probsevere_id === example_track.id);
-      t.is(object?.mesh_mm, Math.round(25_400 * point.mesh_in) / 1000);
-      t.is(object?.prob_hail, point.prob_hail / 100);
+      t.like(object, { mesh_mm: Math.round(25_400 * point.mesh_in) / 1000, prob_hail: point.prob_hail / 100 });
       const speed = 3.6 * Math.hypot(point.motion_east_ms, point.motion_south_ms);
       t.true(Math.abs((object?.speed_kmh as number) - speed) < 1e-9);
       const [lon, lat] = point.centroid;

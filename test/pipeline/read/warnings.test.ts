@@ -87,8 +87,7 @@ sharedTest('a warning of a file with relative times is in force for as long as t
   const name = 'weather.gov_air-quality-alerts_active.json';
   const text = withInstants(readFileSync(sharedData('warnings', 'alerts', name), 'utf8'), NOW);
   const [warning] = readAlerts(Buffer.from(text), name, NOW).rows;
-  t.is(warning?.issued_at, NOW - 524_000);
-  t.is(warning?.expires_at, NOW + 1_755_000);
+  t.like(warning, { issued_at: NOW - 524_000, expires_at: NOW + 1_755_000 });
 });
 
 sharedTest('a real file whose times were never replaced sets its warnings aside', (t) => {
@@ -496,11 +495,9 @@ for (const name of ['SWOMCD.txt', 'SWOMCD_tags.txt', 'SWOMCDconcerning.txt', 'SW
     const figures = feedFigures().warnings.discussions[name]!;
     const { row, set_aside } = discussionOf(readFileSync(sharedData('warnings', 'discussions', name)));
     t.deepEqual(set_aside, []);
-    t.is(row.type, 'mesoscale_discussion');
-    t.is(row.number, figures.number);
+    t.like(row, { type: 'mesoscale_discussion', number: figures.number });
     t.deepEqual([minuteOf(row.begins_at!), minuteOf(row.expires_at)], [...figures.valid_utc]);
-    t.is(row.headline, figures.concerning);
-    t.is(row.watch_probability_pct, figures.watch_probability_percent);
+    t.like(row, { headline: figures.concerning, watch_probability_pct: figures.watch_probability_percent });
     t.deepEqual([row.west, row.south, row.east, row.north], [...figures.polygon.bbox]);
     const [ring] = multiPolygonFromWkt(row.geometry!)[0]!;
     t.is(ring!.length, figures.polygon.points_in_text);
@@ -1132,8 +1129,7 @@ test('a rejected report whose time cannot be reportsRead has none', (t) => {
 
 test('size as text and hail over water are read', (t) => {
   const { rows } = lsrRead(reportsFeature({ magnitude: '1.75', typetext: 'MARINE HAIL', qualifier: 'M' }));
-  t.is(rows[0]?.size_mm, 44.45);
-  t.is(rows[0]?.is_measured, true);
+  t.like(rows[0], { size_mm: 44.45, is_measured: true });
 });
 
 const simulated = { sender: 'simulated' };
