@@ -188,8 +188,7 @@ test('the services of a unit have ports of their own, which settings accept', (t
   const { HAIL_PORT, HAIL_METRICS_PORT } = Object.fromEntries(
     [...unit.matchAll(/(HAIL_\w+)=(\S*)%i/g)].map(([, name = '', before]) => [name, `${before}8080`]),
   );
-  t.is(HAIL_PORT, '8080');
-  t.is(HAIL_METRICS_PORT, '18080');
+  t.deepEqual([HAIL_PORT, HAIL_METRICS_PORT], ['8080', '18080']);
   t.notThrows(() => parseSettings({ HAIL_PORT, HAIL_METRICS_PORT }, refused));
 });
 

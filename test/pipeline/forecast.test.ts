@@ -1200,8 +1200,7 @@ test('on days 4 to 7 a place outside all areas has the climatology, and no part 
 
 test('a row tells who made what it is blended from, and nobody else', (t) => {
   const [first, second] = rowsAt('9y6e', DAY_OF_HOURS, { spc: [layer({})], climatology: CLIMATOLOGY });
-  t.is(first?.data_source, 'mixed');
-  t.is(second?.data_source, 'observed');
+  t.deepEqual([first?.data_source, second?.data_source], ['mixed', 'observed']);
   const simulated = { ...CLIMATOLOGY, provenance: 'simulated' } as const;
   t.is(rowsAt('9y6e', DAY_OF_HOURS, { climatology: simulated })[0]?.data_source, 'simulated');
 });

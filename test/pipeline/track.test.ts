@@ -199,8 +199,7 @@ test('a longer gap ends every track where it may have coasted to at most', (t) =
   const steps = follow(...moving, scan(17, discs({ row: 20, col: 28 })), scan(600, []));
   t.is(trackIds(steps).size, 2);
   const ended = points(steps).filter((point) => point.state === 'ended');
-  t.is(ended.length, 2);
-  t.is(ended[0]?.duration_min, 6);
+  t.deepEqual([ended.length, ended[0]?.duration_min], [2, 6]);
   const [last] = moving[3] as [TrackCell];
   near(t, offsetKm(last, ended[0] as TrackPointShape).east, 4.3, 1); // ten minutes at 0.86 km per two minutes
 });
@@ -238,11 +237,8 @@ for (const seen_last of [1, 2, 3, 4])
   test(`four scans lost while a storm splits, the last one ${2 * seen_last} minutes before: one branch keeps the id, the other names it`, (t) => {
     for (const kmh of [20, 30, 42])
       for (const towards_deg of [0, 45, 90, 135]) {
-        const [apart, drift] = [
-          { kmh, towards_deg },
-          { kmh: 30, towards_deg: 70 },
-        ];
-        const parting: Parting = { patches: [disc(7, 40), disc(5, 40)], apart, drift };
+        const drift = { kmh: 30, towards_deg: 70 };
+        const parting: Parting = { patches: [disc(7, 40), disc(5, 40)], apart: { kmh, towards_deg }, drift };
         const isLost = (since_break: number) => since_break > -seen_last && since_break <= 4 - seen_last;
         t.deepEqual(faults(parting, isLost), [], `${kmh} km/h towards ${towards_deg}`);
       }
@@ -1063,9 +1059,7 @@ test('a cell over the masks of two tracks is divided at the middle of what joins
 
 test('a cell over one mask stays whole', (t) => {
   const [part, ...more] = divided('3 3 3 3', '3 3 3 3 3');
-  t.is(more.length, 0);
-  t.is(part?.held_by, null);
-  t.is(part?.rows.length, 5);
+  t.deepEqual([more.length, part?.held_by, part?.rows.length], [0, null, 5]);
 });
 
 test('cores nearer than 5 km are one', (t) => {
@@ -1107,8 +1101,7 @@ test('a part whose centre moved too far is free: no track holds it, the other ke
 
 test('parts have the centre, area and largest value of their own pixels', (t) => {
   const [west, east] = divided(APART, JOINED.replaceAll('3 3 3\n', '4 5 4\n'));
-  t.is(west?.estimated_size_mm, 30);
-  t.is(east?.estimated_size_mm, 50);
+  t.deepEqual([west?.estimated_size_mm, east?.estimated_size_mm], [30, 50]);
   t.true((east?.centroid_lon ?? 0) - (west?.centroid_lon ?? 0) > 0.055);
   t.true(Math.abs((west?.area_km2 ?? 0) / 14 - (east?.area_km2 ?? 0) / 10) < 0.001);
 });

@@ -845,8 +845,7 @@ const ids = (objects: readonly ProbSevereObject[], field = FIELD) =>
 test('a cell belongs to the object that holds it, with its probability', (t) => {
   const matches = matchObjects(FIELD, cellsOf(FIELD), [object('7', [1499, 3499, 1502, 3507])], PROBSEVERE_SCAN_TIME);
   t.like(matches[0], { probsevere_id: '7', probability: 0.4, capped: false });
-  t.is(matches[0]?.object.melting_level_km, 3.5);
-  t.is(matches[1], null);
+  t.deepEqual([matches[0]?.object.melting_level_km, matches[1]], [3.5, null]);
 });
 
 test('the object with the largest share of the pixels wins, whatever their order', (t) => {

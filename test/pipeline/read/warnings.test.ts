@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { bbox } from '@turf/bbox';
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import test from 'ava';
 import fc from 'fast-check';
@@ -93,8 +94,7 @@ sharedTest('a warning of a file with relative times is in force for as long as t
 sharedTest('a real file whose times were never replaced sets its warnings aside', (t) => {
   const name = 'weather.gov_air-quality-alerts_active.json';
   const { rows, set_aside } = readAlerts(readFileSync(sharedData('warnings', 'alerts', name)), name, NOW);
-  t.is(rows.length, 0);
-  t.is(set_aside.length, 2);
+  t.deepEqual([rows.length, set_aside.length], [0, 2]);
 });
 
 test('an alert becomes a warning in our units, moving towards where the tag does not say', (t) =>
@@ -210,8 +210,7 @@ test('a polygon of more positions than any warning has is refused before its edg
   const angles = Array.from({ length: 201 }, (_, i) => (i * Math.PI) / 100);
   const circle = angles.map((angle) => [-97 + Math.cos(angle), 35 + Math.sin(angle)]);
   const { rows, set_aside } = alertsRead(alertFeature({ geometry: { type: 'Polygon', coordinates: [circle] } }));
-  t.is(rows.length, 1);
-  t.is(set_aside[0]?.reason, '201 positions, expected at most 200');
+  t.deepEqual([rows.length, set_aside[0]?.reason], [1, '201 positions, expected at most 200']);
 });
 
 test('a warning without polygon is kept, and nothing was refused', (t) => {
@@ -638,10 +637,8 @@ function feature(
   return { type: 'Feature', geometry, properties: { ...PROPERTIES, ...properties } };
 }
 
-function outlooksRead(...features: unknown[]) {
-  const bytes = Buffer.from(JSON.stringify({ type: 'FeatureCollection', features }));
-  return readOutlookGeoJson(bytes, 'x', CATEGORICAL, GEOJSON_NOW);
-}
+const outlooksRead = (...features: unknown[]) =>
+  readOutlookGeoJson(alertFile(...features), 'x', CATEGORICAL, GEOJSON_NOW);
 
 sharedTest('the enhanced risk of 5 June 2025 holds the cities and has the box outlooksRead by others', (t) => {
   const name = 'spc_day1_cat_20250605_2000z_ENH_only.geojson';
@@ -666,11 +663,7 @@ sharedTest('the enhanced risk of 5 June 2025 holds the cities and has the box ou
     return [city, booleanPointInPolygon(position, { type: 'MultiPolygon', coordinates })];
   });
   t.deepEqual(Object.fromEntries(found), { ...figures.contains });
-  const [lons, lats] = [0, 1].map((axis) => coordinates.flat(2).map((position) => position[axis]!)) as [
-    number[],
-    number[],
-  ];
-  t.deepEqual([Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)], [...figures.bbox]);
+  t.deepEqual(bbox({ type: 'MultiPolygon', coordinates }), [...figures.bbox]);
 });
 
 test('shell and hole are wound as RFC 7946 has it, whichever way they were drawn', (t) => {
@@ -825,9 +818,8 @@ function faultAt(day: number, issued_h: number, begins_h = 0, ends_h = 24): stri
   const compact = (hours: number) =>
     new Date(START_MS + hours * HOUR_MS).toISOString().slice(0, 16).replaceAll(/[-:T]/g, '');
   const times = { ISSUE: compact(-issued_h), VALID: compact(begins_h), EXPIRE: compact(ends_h) };
-  const bytes = Buffer.from(JSON.stringify({ type: 'FeatureCollection', features: [feature(times)] }));
   try {
-    readOutlookGeoJson(bytes, 'x', { ...CATEGORICAL, day }, START_MS + 100 * HOUR_MS);
+    readOutlookGeoJson(alertFile(feature(times)), 'x', { ...CATEGORICAL, day }, START_MS + 100 * HOUR_MS);
     return null;
   } catch (error) {
     return String(error);
@@ -905,21 +897,14 @@ for (const name of SPC_LISTS.map((list) => `${list}.csv`))
     t.deepEqual(tally(rows.map(({ state }) => state)), { ...hail.states });
     t.deepEqual(tally(rows.map(({ size_mm }) => Math.round((100 * size_mm) / 25.4))), { ...hail.size_counts });
     t.is(Math.max(...rows.map(({ size_mm }) => size_mm)), hail.largest_mm);
+    const largest = rows.filter(({ size_mm }) => size_mm === hail.largest_mm);
     t.deepEqual(
-      rows
-        .filter(({ size_mm }) => size_mm === hail.largest_mm)
-        .map(({ time, place, county, state, lat, lon }) => ({
-          utc: minuteOf(time),
-          location: place,
-          county,
-          state,
-          lat,
-          lon,
-        })),
+      largest.map(({ time, place: location, county, state, lat, lon }) => {
+        return { utc: minuteOf(time), location, county, state, lat, lon };
+      }),
       [...hail.largest_at],
     );
-    const [lats, lons] = [rows.map(({ lat }) => lat), rows.map(({ lon }) => lon)];
-    t.deepEqual([Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)], [...hail.bbox]);
+    t.deepEqual(bbox({ type: 'MultiPoint', coordinates: rows.map(({ lat, lon }) => [lon, lat]) }), [...hail.bbox]);
     t.true(rows.every(({ data_source }) => data_source === 'observed'));
   });
 
@@ -1019,10 +1004,6 @@ const REPORTS_PROPERTIES: Readonly<Record<string, unknown>> = {
   qualifier: 'E',
 };
 
-function file(...features: unknown[]): Buffer {
-  return Buffer.from(JSON.stringify({ type: 'FeatureCollection', features }));
-}
-
 function reportsFeature(
   properties: Record<string, unknown> = {},
   geometry: unknown = { type: 'Point', coordinates: [-103.28, 33.24] },
@@ -1030,7 +1011,7 @@ function reportsFeature(
   return { type: 'Feature', properties: { ...REPORTS_PROPERTIES, ...properties }, geometry };
 }
 
-const lsrRead = (...features: unknown[]) => readLsrGeoJson(file(...features), 'x', REPORTS_GEOJSON_NOW);
+const lsrRead = (...features: unknown[]) => readLsrGeoJson(alertFile(...features), 'x', REPORTS_GEOJSON_NOW);
 
 sharedTest('the archive file of 5 June 2025 gives its four hail rows and counts the other events', (t) => {
   const name = 'iem_lsrs_by_point_20250605_trimmed.geojson';
@@ -1104,8 +1085,7 @@ for (const [title, geometry] of [
 ] as const)
   test(`hail whose geometry is ${title} is set aside`, (t) => {
     const { rows, set_aside } = lsrRead(reportsFeature({}, geometry), reportsFeature());
-    t.is(rows.length, 1);
-    t.is(set_aside.length, 1);
+    t.deepEqual([rows.length, set_aside.length], [1, 1]);
   });
 
 for (const unit of ['Inch', 'INCHES', 'in', 'in.', ' inch ', '"', '', null, undefined])
@@ -1155,7 +1135,7 @@ for (const [title, read, text] of [
   ['cut json of an outlook', outlooksOf, '{"type": "FeatureCollection", "features": [{'],
   ['json of something else than an outlook', outlooksOf, '[]'],
   ['an outlook without features', outlooksOf, '{"type": "FeatureCollection", "features": []}'],
-  ['an outlook whose only area is broken', outlooksOf, String(file(feature({ VALID: 'x' })))],
+  ['an outlook whose only area is broken', outlooksOf, String(alertFile(feature({ VALID: 'x' })))],
   ['an error page in place of storm reports', lsrOf, '<!doctype html><html></html>'],
   ['cut json of storm reports', lsrOf, '{"type": "FeatureCollection", "features": [{"type"'],
   ['json of something else than storm reports', lsrOf, '{"error": "busy"}'],

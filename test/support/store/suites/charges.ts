@@ -35,8 +35,7 @@ export function chargesSuite(register: Register): void {
         { date: '2026-05-21', credits: 15 },
       ],
     );
-    t.is(usage.keys[0]?.requests, 3);
-    t.is(usage.last_updated, '2026-05-21T12:00:00.000Z');
+    t.deepEqual([usage.keys[0]?.requests, usage.last_updated], [3, '2026-05-21T12:00:00.000Z']);
     const check = await verifyLedger(records.reader);
     t.deepEqual([check.rows, check.credits, check.faults], [3, 54, []]);
   });
