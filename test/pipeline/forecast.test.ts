@@ -330,7 +330,7 @@ for (const [region, at, expected] of [
   });
 
 /** Event days a year with reported hail in squares of 49 km, mean of a county (National Risk Index of FEMA, December 2025). */
-const REPORTED_DAYS = [
+for (const [city, lat, lon, reported_days] of [
   ['Longview, Washington', 46.2, -122.7, 0.05],
   ['East Wenatchee, Washington', 47.7, -119.7, 0.111],
   ['Dayton, Washington', 46.3, -117.9, 0.343],
@@ -353,9 +353,7 @@ const REPORTED_DAYS = [
   ['Fernandina Beach, Florida', 30.6, -81.8, 1.776],
   ['The Villages, Florida', 28.7, -82.1, 2.369],
   ['Key West, Florida', 25.2, -80.9, 0.43],
-] as const;
-
-for (const [city, lat, lon, reported_days] of REPORTED_DAYS)
+] as const)
   test(`the built-in rate of ${city} is within a factor of two of its reports, or as rare`, (t) => {
     const days = priorRates({ lat, lon }, ANY).reduce((sum, month) => sum + month);
     const published = 0.25 * reported_days;

@@ -22,7 +22,6 @@ import {
   windowBbox,
 } from '../../schemas/geo/lattice.ts';
 import { type Archive, type ArchiveTile, gzip, writePmtiles } from '../../schemas/geo/pmtiles.ts';
-import type { Bbox } from '../../schemas/geo/position.ts';
 import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { findConflicts } from '../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt, multiPolygonToWkt, polygonToWkt } from '../../schemas/geo/wkt.ts';
@@ -34,8 +33,7 @@ import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 
 const HERE = { lat: 40, lon: -95 };
 const radar = (id: string, distance_km: number, bearing_deg = 90): Antenna => {
-  const place = destination(HERE, bearing_deg, distance_km);
-  return { id, ...place, antenna_m: 0 };
+  return { id, ...destination(HERE, bearing_deg, distance_km), antenna_m: 0 };
 };
 const quality = (sites: readonly Antenna[], input: Partial<Parameters<typeof detectionQuality>[1]> = {}) =>
   detectionQuality(HERE, { sites, freezing_level_km: 4, ground_m: 0, ...input });
@@ -79,7 +77,7 @@ for (const [y, share] of [
     t.is(Math.round(partialBlockage(y * 500, 500) * 1e4) / 1e4, share));
 
 /** Range km; sample coverage and index at a freezing level of 4.0 and of 2.5 km; one radar, flat ground. */
-const REFERENCE = [
+for (const [range_km, coverage4, hdqi4, coverage25, hdqi25] of [
   [3, 0, 0.15, 0, 0.15],
   [15, 0.08, 0.22, 0.32, 0.42],
   [20, 0.38, 0.47, 0.68, 0.73],
@@ -93,9 +91,7 @@ const REFERENCE = [
   [175, 0.41, 0.46, 0.41, 0.46],
   [200, 0.31, 0.34, 0.31, 0.34],
   [229.999, 0.22, 0.22, 0.21, 0.22],
-] as const;
-
-for (const [range_km, coverage4, hdqi4, coverage25, hdqi25] of REFERENCE)
+] as const)
   test(`${range_km} km from one radar the index is ${hdqi4} below 4.0 km and ${hdqi25} below 2.5 km of melting`, (t) => {
     const sites = [radar('A', range_km)];
     const high = quality(sites);
@@ -294,7 +290,7 @@ for (const [title, steps] of [
   test(`${title} is refused`, (t) =>
     t.throws(() => made(steps as readonly Step[]), { instanceOf: RangeError, message: /KAAA is out of order/ }));
 
-const BOXES: readonly (readonly [what: string, box: Bbox])[] = [
+for (const [what, box] of [
   ['inside', [-98.3, 34.2, -96.1, 36.9]],
   ['smaller than a cell, around a centre', [-97.57, 35.24, -97.55, 35.25]],
   ['smaller than a cell, beside every centre', [-97.5, 35.2, -97.45, 35.21]],
@@ -303,9 +299,7 @@ const BOXES: readonly (readonly [what: string, box: Bbox])[] = [
   ['over everything', [-180, -90, 180, 90]],
   ['far away', [-10, 40, 10, 55]],
   ['far in the south', [-100, -40, -90, -30]],
-];
-
-for (const [what, box] of BOXES)
+] as const)
   test(`cells of a box ${what} are those whose centre lies in it, in their order`, (t) => {
     const [west, south, east, north] = box;
     const expected = CONUS_CELLS.filter(({ lat, lon }) => lat >= south && lat <= north && lon >= west && lon <= east);

@@ -8,7 +8,7 @@ import { explainError as explainOfTheService } from '../../api/commands/cli.ts';
 import { usStates } from '../../api/rules/geo/us-states.ts';
 import tables from '../../data/reference/spc-categories.json' with { type: 'json' };
 import { explainError } from '../../pipeline/commands/arguments.ts';
-import { columns, type Table, table } from '../../schemas/columns.ts';
+import { columns, table } from '../../schemas/columns.ts';
 import { systemFault } from '../../schemas/command-line.ts';
 import {
   believedTime,
@@ -343,16 +343,14 @@ test('radars are sorted by id, each once', (t) => {
 });
 
 /** Field elevations of airports, m (Federal Aviation Administration). */
-const FIELDS = [
+for (const [airport, lat, lon, field_m, within_m] of [
   ['Denver', 39.862, -104.673, 1656, 230],
   ['Grand Junction', 39.122, -108.527, 1481, 360],
   ['Las Vegas', 36.084, -115.154, 665, 230],
   ['Oklahoma City', 35.393, -97.601, 395, 56],
   ['Miami', 25.796, -80.29, 3, 56],
   ['Minneapolis', 44.882, -93.222, 256, 56],
-] as const;
-
-for (const [airport, lat, lon, field_m, within_m] of FIELDS)
+] as const)
   test(`the coarse ground at the airport of ${airport} is ${field_m} m within ${within_m} m`, (t) => {
     const ground_m = groundM({ lat, lon }, null);
     t.true(Math.abs(ground_m - field_m) <= within_m, `${ground_m}`);
@@ -498,9 +496,7 @@ test('what is no score has no tier', (t) => {
   for (const score of [-1, Number.NaN]) t.throws(() => riskTier(score), { message: /expected 0 to 100/ });
 });
 
-const FEEDS: readonly Table[] = [groundReports, warnings, watches, spcOutlooks];
-
-for (const table of FEEDS)
+for (const table of [groundReports, warnings, watches, spcOutlooks])
   test(`every row of ${table.name} has its provenance`, (t) => {
     const provenance = columns(table).find(({ name }) => name === 'data_source');
     t.like(provenance, { type: 'VARCHAR', nullable: false });

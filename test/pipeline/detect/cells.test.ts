@@ -260,14 +260,12 @@ function twoStorms(distance_km: number): { field: HailField; mm: (east_km: numbe
 }
 
 /** Distance in sigma; peak, saddle and depth in mm; cells. */
-const TWO_STORMS = [
+for (const [sigmas, peak, saddle, depth, cells] of [
   [2, 48.52, 48.52, 0, 1],
   [2.5, 42.08, 36.63, 5.45, 1],
   [3, 40.47, 25.97, 14.5, 2],
   [4, 40.01, 10.83, 29.19, 2],
-] as const;
-
-for (const [sigmas, peak, saddle, depth, cells] of TWO_STORMS)
+] as const)
   test(`two storms of 40 mm ${sigmas} sigma apart, ${depth} mm above the saddle, are ${cells} cells`, (t) => {
     const { field, mm } = twoStorms(4 * sigmas);
     const highest = Math.max(...Array.from({ length: 2001 }, (_, n) => mm((n - 1000) / 50)));

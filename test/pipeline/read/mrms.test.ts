@@ -259,10 +259,7 @@ function uniform(name: string, { rows, columns }: GridOptions, tenths: number): 
 
 function probsevere(name: string, storms: Record<string, { mesh: string; west: number }>, source = 'NOAA') {
   const features = Object.entries(storms).map(([ID, { mesh, west }]) => ({
-    geometry: {
-      type: 'Polygon',
-      coordinates: [positionsOf(`${west} 38, ${west} 39, ${west + 1} 39, ${west} 38`)],
-    },
+    geometry: { type: 'Polygon', coordinates: [positionsOf(`${west} 38, ${west} 39, ${west + 1} 39, ${west} 38`)] },
     models: { probhail: { PROB: '40' } },
     properties: { ID, MESH: mesh },
   }));
