@@ -20,7 +20,7 @@ interface DrawnFeature {
 }
 
 /** A finding as text of the card: headline with its colour, and lines below it. */
-export interface FindingWords {
+interface FindingWords {
   readonly headline: string;
   readonly second: string | null;
   readonly color: string | null;

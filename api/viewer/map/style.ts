@@ -15,7 +15,7 @@ type Circle = PartOf<CircleLayerSpecification>;
 type Text = PartOf<SymbolLayerSpecification>;
 export type Part = Fill | Line | Circle | Text;
 type More<Layer extends Part> = Partial<Layer>;
-export type Expression = ExpressionSpecification;
+type Expression = ExpressionSpecification;
 type Value = string | number | Expression;
 
 /** Fonts of the reader's device: no glyphs are fetched. */

@@ -19,13 +19,13 @@ export function openDate(date: string, scan_id: string | null = null): Promise<v
 }
 
 /** Opens the newest date with data. */
-export function openNewest(): Promise<void> {
+function openNewest(): Promise<void> {
   change({ date: null, span: 'date' });
   return open();
 }
 
 /** Opens the last 24 hours until the newest scan. */
-export function openRecent(): Promise<void> {
+function openRecent(): Promise<void> {
   change({ span: 'recent', view: 'day' });
   return open(null);
 }

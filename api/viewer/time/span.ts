@@ -6,7 +6,7 @@ export const OUTAGE_MS = 10 * 60_000;
 const PLAYED_MS_PER_S = 9 * 60_000;
 
 /** Scans on an axis of time, from the first to the last, with the outages between them. */
-export type Axis = ReturnType<typeof axisOf>;
+type Axis = ReturnType<typeof axisOf>;
 
 /** The axis of some scans, oldest first. */
 export function axisOf(frames: readonly Pick<Frame, 'scan_time'>[]) {
