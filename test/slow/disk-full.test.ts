@@ -10,7 +10,7 @@ import type { Health } from '../../schemas/resources/health.ts';
 import { contentOf, logicalContent, sameContent } from '../support/data/content.ts';
 import { copyOf, deliver, filesOf, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
 import { command, ended, environmentOf, faultsOf, MAIN } from '../support/kill/killed.ts';
-import { type RunningService, serviceFor } from '../support/service/service.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
 
 const evening = () => scansBetween('00:00', '00:13');
@@ -123,7 +123,10 @@ const BATCH = {
 };
 
 async function start(t: ExecutionContext, data_root: string): Promise<RunningService> {
-  return await serviceFor(t, { data_root, now_ms: WHOLE_NOW_MS });
+  // Not `serviceFor`: what is gone is reported, as it should be.
+  const service = await startService({ data_root, now_ms: WHOLE_NOW_MS });
+  t.teardown(service.close);
+  return service;
 }
 
 /** Status of every question, one after the other, and of the batch. */
