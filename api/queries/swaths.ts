@@ -60,7 +60,7 @@ async function readMaximum(engine: Queries, paths: readonly string[], region: Re
 const NO_DETECTIONS = { n_detections: 0, max_size_mm: null, at_bound: new Map<number, number>() };
 
 /**
- * Counts the detections (pixel-scans) of a region of at least a size, tells the largest of those, and counts those at or above each
+ * Counts the detections (pixel-scans) of a region of at least a size, finds the largest of those, and counts those at or above each
  * bound of the size bands. `paths` are files of the detections of one storm date.
  */
 async function countDetections(engine: Queries, paths: readonly string[], region: RegionPixels, min_size_mm: number) {

@@ -26,7 +26,7 @@ export function pointConfidence({ size_mm, n_detections, corroborated, hdqi }: P
 }
 
 /**
- * Confidence that hail fell at a point where radar shows none of it, from the nearest ground report: `weight` 0..1 by its distance.
+ * Confidence that hail fell at a point without a radar detection, from the nearest ground report: `weight` 0..1 by its distance.
  * The report raises the lower bound in log-odds, less where radar sees well; at most to .38. Methodology 1.1.0.
  */
 export function reportConfidence(weight: number, hdqi: number): number {

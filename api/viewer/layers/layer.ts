@@ -60,9 +60,9 @@ interface AnyLayer {
   readonly marks: readonly Part[];
   /** All of it lies under the hail. */
   readonly is_under_hail?: true;
-  /** Why it cannot be shown for what is shown; null where it can. */
+  /** Why the layer is not available for the date and view on the page; null where it is. */
   unavailable(shown: Shown): string | null;
-  /** Words of what is drawn; the note of the reading follows them. */
+  /** Summary of the marks on the map, before the note of the reading. */
   inWords(visible: readonly Feature[], shown: Shown, reading: Reading): string;
 }
 

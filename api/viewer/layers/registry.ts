@@ -46,7 +46,7 @@ const ALWAYS: Pick<ReadLayer, 'kind' | 'unavailable' | 'serves' | 'visible'> = {
   visible: ({ features }) => features,
 };
 
-/** Words of a layer of the reader's own things: none of them, or how many. */
+/** Summary of a layer of the reader's own places: their number, or that there are none. */
 const ownInWords =
   (none: string, one: string) =>
   ({ length }: readonly Feature[]) =>

@@ -24,7 +24,7 @@ const PATH_LABEL_ANCHORS: Anchor[] = ['left', 'right', 'bottom', 'top'];
 /** Source of the swaths of the date before that of the source `day`, where two dates are shown together. */
 const BEFORE = 'before';
 
-/** What is shown of the hail. */
+/** View, archive and earlier date of the hail on the map. */
 export interface Hail {
   readonly view: View;
   readonly url: string;

@@ -76,6 +76,7 @@ export async function openLink(hash: string): Promise<void> {
     state.notice = `${fault} ${date === null ? 'The newest data are shown.' : 'The newest hail of the date is shown.'}`;
   if (date === null || state.date !== date || state.day?.frames.length !== 0) return;
   const { turn } = state;
+  // Without an answer the newest date is shown, and the notice says so.
   const nearest = await nearestWithData(date).catch(() => null);
   if (turn !== state.turn) return;
   await (nearest === null ? openNewest() : openDate(nearest));
