@@ -62,7 +62,7 @@ export function keyCommand(config: () => Config): Command {
     }),
     onBusiness(config, {
       usage: 'link <business>',
-      about: 'print a link, and its QR code, that puts a new live key into the map of one browser, within 15 minutes',
+      about: 'print a link, and its QR code, that puts a new live key into the map of a browser: once, within 15 minutes',
       options: (command) =>
         command
           .option('--name <name>', 'what people call the key', label, 'phone')
@@ -77,7 +77,7 @@ export function keyCommand(config: () => Config): Command {
         const here =
           settings.base_url === null ? ['HAIL_BASE_URL is not set: other devices do not reach this address.'] : [];
         const code = renderUnicodeCompact(link, { border: 2 });
-        const lines = [code, link, `It works in one browser, until ${expires_at}.`, ...here];
+        const lines = [code, link, `It works once, until ${expires_at}.`, ...here];
         return { json: { link, expires_at }, lines };
       },
     }),

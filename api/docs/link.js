@@ -3,7 +3,7 @@ const button = document.querySelector('#use');
 const outcome = document.querySelector('#outcome');
 const token = location.hash.slice(1);
 history.replaceState(null, '', location.pathname); // the key of the link stays out of the history
-const failed = 'This link has expired or was ended. Ask for another one.';
+const failed = 'This link was used, has expired or was ended. Ask for another one.';
 const say = (text, may_try = false) => {
   outcome.textContent = text;
   button.disabled = !may_try;

@@ -9,14 +9,14 @@ export const exchangeLink = writeEndpoint({
   route: 'POST /v1/link',
   group: 'Account',
   summary: 'Put a key into a browser',
-  description: 'Exchanges the key of a link for the key that it stands for; once more, and the key made before ends.',
+  description: 'Exchanges the key of a link, once, for the key that it stands for.',
   scope: 'link',
   answers_secret: true,
   reply: z.object({ key: z.string(), business_name: z.string() }),
   price: () => null,
   write: async ({ caller }, { rows, now_ms }) => {
     const key = await redeemLink(rows, caller.key_id, now_ms);
-    if (key === null) throw new ApiError('forbidden', 'the key is not that of a link, or the link was ended');
+    if (key === null) throw new ApiError('forbidden', 'the key is not that of a link, or the link was used or ended');
     const business = await findBusiness(rows, caller.business_id);
     return { body: { key, business_name: business?.name ?? '' } };
   },
