@@ -45,9 +45,13 @@ export function askForKey(words: string | null = null): void {
   if (!is_embedded) change({ key_trouble: words, dialog: 'key-dialog' });
 }
 
-/** Prices are hidden where neither the plan nor the account has a limit; where that is not known they are shown. */
+let limits_of: string | null = null;
+/** Prices are hidden where neither the plan nor the account has a limit, which is asked once; where it is not known they are shown. */
 export async function hidePrices(): Promise<void> {
-  if (state.key === null) return;
+  const { key } = state;
+  if (key === null || key === limits_of) return;
+  limits_of = key;
+  state.unlimited = true;
   const usage = await service.call('/usage').catch(() => null);
   state.unlimited = usage !== null && usage.credits.limit === null && usage.credits.spend_cap === null;
 }

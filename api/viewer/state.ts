@@ -53,6 +53,8 @@ export const state = reactive({
   live: true,
   /** The service has said what time it has. */
   looked: false,
+  /** Feeds of which the service never collected anything, as far as it says. */
+  never_collected: new Set() as ReadonlySet<string>,
   /** The service's clock, as far as it is known, epoch milliseconds; every ten seconds. */
   now_ms: Date.now(),
 

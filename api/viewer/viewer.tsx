@@ -21,6 +21,7 @@ import { onKey, pick } from './page/keys.ts';
 import { Legend } from './page/legend.tsx';
 import { BASEMAP } from './page/palette.ts';
 import { isSimulated, Panel } from './page/panel.tsx';
+import { folded } from './page/parts.tsx';
 import { Watch } from './page/watch.tsx';
 import { dateInWords } from './page/words.ts';
 import { Find } from './place/find.tsx';
@@ -85,12 +86,16 @@ effect(() => {
   if (!state.playing && next !== location.hash) history.replaceState(null, '', next);
 });
 effect(() => {
+  // What has prices is opened.
+  const { dialog, pin, watching } = state;
+  if (dialog || pin || watching || !folded.layers) void hidePrices();
+});
+effect(() => {
   const { day } = state;
   const when = day?.before ? 'the last 24 hours' : dateInWords(day?.date ?? '');
   const title = day?.date === null ? 'Hail map: nothing published yet' : `Hail of ${when}`;
   document.title = day === null ? 'Hail map' : `${title}${isSimulated(day) ? ' (simulated)' : ''}`;
 });
-void hidePrices();
 
 const { map, place } = await mapOpened;
 // What the style of a street map asks for, where it is seen on every screen and on paper.

@@ -134,12 +134,12 @@ export function openService(api: string, readKey: () => string | null, is_public
     /** The service's clock, as far as it is known. */
     now_ms: () => Date.now() + ahead_ms,
     /** The newest scan, and the clock again. Free. */
-    async look(): Promise<Pick<Health, 'scan_time'>> {
+    async look(): Promise<Health> {
       if (!is_public) return health();
       // Health needs a key; here the list itself is uncharged, and the browser revalidates it by its tag.
       const { body, date } = await get('/tiles/scan');
       if (date !== null) ahead_ms = Date.parse(date) - Date.now();
-      return { scan_time: body.frames.at(-1)?.scan_time ?? null };
+      return { scan_time: body.frames.at(-1)?.scan_time ?? null, never_collected: new Set() };
     },
   };
 }

@@ -4,7 +4,7 @@ import { ServiceError } from '../data/service.ts';
 import { showDay, showView, updateDay } from '../display.ts';
 import { SWATH_MIN_MM } from '../page/palette.ts';
 import { addDays, dateInWords } from '../page/words.ts';
-import { archives, askForKey, hidePrices, service, setKey, theMap } from '../site.ts';
+import { archives, askForKey, service, setKey, theMap } from '../site.ts';
 import { change, chosenFrame, newestWithHail, setAddress, state } from '../state.ts';
 import { hailDays, nearestWithData, nextHailDay } from './hail-days.ts';
 
@@ -102,7 +102,6 @@ export function enterKey(key: string | null): void {
   setKey(key);
   if (key === null) return;
   if (state.dialog === 'key-dialog') state.dialog = null;
-  void hidePrices();
   if (state.day === null) return void open();
   state.trouble = null;
   void look();
@@ -183,8 +182,8 @@ async function look(): Promise<void> {
   looking = true;
   clearTimeout(timer);
   try {
-    const { scan_time } = await service.look();
-    change({ looked: true, now_ms: service.now_ms() });
+    const { scan_time, never_collected } = await service.look();
+    change({ looked: true, never_collected, now_ms: service.now_ms() });
     pause_ms = LOOK_EVERY_MS;
     const last = state.day?.frames.at(-1)?.scan_time ?? null;
     if (last !== null && scan_time !== null && scan_time <= last) state.newest = state.day?.date ?? null;
