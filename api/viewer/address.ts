@@ -1,7 +1,7 @@
 import type { LngLat, MapPlace, Span, View } from './data/day.ts';
 
 /** Ids of the layers, in the order of their card. */
-export const LAYER_IDS = 'hail smooth storms warnings outlooks reports locations areas alerts'.split(' ');
+export const LAYER_IDS = 'hail smooth reflectivity storms warnings outlooks reports locations areas alerts'.split(' ');
 /** Layers that are on while the address names none. */
 export const DEFAULT_LAYERS: readonly string[] = ['hail'];
 
@@ -12,7 +12,6 @@ export interface Address {
   readonly span: Span;
   /** Scan id. */
   readonly frame: string | null;
-  readonly reflectivity: boolean;
   /** Ids of the layers that are on. */
   readonly layers: readonly string[];
   readonly place: MapPlace | null;
@@ -44,7 +43,6 @@ export function readAddress(hash: string): Address {
     view: view === 'scan' ? 'scan' : 'day',
     span: isRecent ? 'recent' : 'date',
     frame: SCAN_ID.test(frame) ? frame : null,
-    reflectivity: values.get('reflectivity') === 'on',
     layers: readLayers(values.get('layers')),
     place: readPlace(values.get('map') ?? ''),
     pin: readPin(values.get('pin') ?? ''),
@@ -67,13 +65,12 @@ function clipped(text: string): string {
 }
 
 /** Hash from which `readAddress` reads the same address. */
-export function writeAddress({ date, view, span, frame, reflectivity, layers, place, pin }: Address): string {
+export function writeAddress({ date, view, span, frame, layers, place, pin }: Address): string {
   const isRecent = span === 'recent' && view === 'day';
   const parts = [
     `view=${isRecent ? 'recent' : view}`,
     !isRecent && date && `date=${date}`,
     view === 'scan' && frame && `frame=${frame}`,
-    reflectivity && 'reflectivity=on',
     layers.join() !== DEFAULT_LAYERS.join() && `layers=${layers.join()}`,
     pin && `pin=${pin.lat.toFixed(5)},${pin.lng.toFixed(5)}`,
     place && `map=${place.zoom.toFixed(2)}/${place.lat.toFixed(4)}/${place.lon.toFixed(4)}`,

@@ -57,10 +57,9 @@ export function showFrame(index: number): Promise<void> {
 /** Draws the day or the scan, as chosen; nothing on a date without scans. Resolves once it is drawn. */
 export async function showView(): Promise<void> {
   const map = await mapOpened;
-  const { day, view, reflectivity } = state;
+  const { day, view } = state;
   const frame = view === 'scan' ? chosenFrame() : undefined;
   const url = chosenUrl();
-  map.setReflectivity((reflectivity && frame?.reflectivity_url) || null);
   if (!day || day.frames.length === 0 || !url) {
     map.clear();
     change({ loading: false, ...(url ? {} : { spot: null }) });
@@ -80,7 +79,7 @@ function prefetch(frames: readonly Frame[], index: number): void {
   const near = [...frames.slice(index + 1, index + 1 + AHEAD), ...frames.slice(Math.max(0, index - 1), index)];
   for (const { url, reflectivity_url } of near) {
     archives.prefetch(url);
-    if (state.reflectivity && reflectivity_url !== null) archives.prefetch(reflectivity_url);
+    if (state.layers.includes('reflectivity') && reflectivity_url !== null) archives.prefetch(reflectivity_url);
   }
 }
 

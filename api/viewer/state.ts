@@ -20,7 +20,6 @@ export const state = reactive({
   view: 'day' as View,
   /** What the timeline spans: the last 24 hours, or `date`. */
   span: 'recent' as Span,
-  reflectivity: false,
   /** Ids of the layers that are on. */
   layers: [] as readonly string[],
   /** Middle and zoom of the map; null before the reader or the address has chosen them. */
@@ -114,8 +113,8 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows the state. */
 export function stateAddress(): string {
-  const { day, date, wanted, view, span, reflectivity, layers, place, pin } = state;
+  const { day, date, wanted, view, span, layers, place, pin } = state;
   const isRead = day?.date === date;
   const frame = wanted ?? (isRead ? chosenFrame()?.scan_id : null) ?? null;
-  return writeAddress({ view, span, reflectivity, layers, place, pin, date: isRead ? chosenDate() : date, frame });
+  return writeAddress({ view, span, layers, place, pin, date: isRead ? chosenDate() : date, frame });
 }

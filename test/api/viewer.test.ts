@@ -177,17 +177,15 @@ test('the page colours sizes and map as every picture does', (t) => {
   t.deepEqual(inches, [null, null, 0.75, 1, 1.5, 2.5, 2.75, 4]);
 });
 
-test('an address brings back date, view, scan, reflectivity, layers and place', async (t) => {
-  const hash =
-    '#view=scan&date=2026-11-21&frame=20261121T040511Z&reflectivity=on&layers=storms,warnings&map=6.20/36.1000/-98.5000';
+test('an address brings back date, view, scan, layers and place', async (t) => {
+  const hash = '#view=scan&date=2026-11-21&frame=20261121T040511Z&layers=reflectivity,storms&map=6.20/36.1000/-98.5000';
   const address = readAddress(hash);
   t.deepEqual(address, {
     date: '2026-11-21',
     view: 'scan',
     span: 'date',
     frame: '20261121T040511Z',
-    reflectivity: true,
-    layers: ['storms', 'warnings'],
+    layers: ['reflectivity', 'storms'],
     place: { zoom: 6.2, lat: 36.1, lon: -98.5 },
     pin: null,
   });
@@ -196,7 +194,7 @@ test('an address brings back date, view, scan, reflectivity, layers and place', 
 
 test('what an address says wrongly counts as not said', async (t) => {
   const nothing = {
-    ...{ date: null, view: 'day', span: 'recent', frame: null, reflectivity: false, place: null, pin: null },
+    ...{ date: null, view: 'day', span: 'recent', frame: null, place: null, pin: null },
     layers: DEFAULT_LAYERS,
   };
   for (const hash of [
@@ -205,7 +203,6 @@ test('what an address says wrongly counts as not said', async (t) => {
     '#date=2026-02-30',
     '#date=today&view=radar',
     '#frame=../x',
-    '#reflectivity=yes',
     '#layers=hail,tornadoes',
     '#map=99/1/1',
     '#map=5/95/0',

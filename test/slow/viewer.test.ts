@@ -232,7 +232,7 @@ serviceTest(
   },
 );
 
-const REFLECTIVITY_NOTE = '#reflectivity-note';
+const REFLECTIVITY_NOTE = '#layer-reflectivity-note';
 /** Colours of 30, 35 and 40 dBZ: some of them lie around any hail. */
 const ECHO = ['183,218,194', '157,204,180', '131,188,171'];
 
@@ -244,21 +244,23 @@ serviceTest(
       const seen = await colorsOf(page, COVERED);
       return wanted.some((color) => seen.has(color));
     };
-    const legend = page.locator('#reflectivity-legend');
+    const legend = page.locator('.layer:has(#layer-reflectivity) .layer-key');
     t.false(await shows(...ECHO));
     t.false(
       requests.some((line) => line.includes('/tiles/reflectivity/')),
       'off: nothing is fetched',
     );
+    await page.click('#layers-fold');
     t.false(await legend.isVisible());
-    await page.locator('#reflectivity').check();
+    await page.locator('#layer-reflectivity').check();
+    t.is((await legend.locator('li').allTextContents()).join(' '), '20 25 30 35 40 45 50 55 60 65 70 75');
+    await page.click('#layers-fold');
     await drawn(page);
     await page.waitForTimeout(400);
     t.true(await shows(...ECHO));
     t.true(await shows(NICKEL), 'hail lies on top');
-    t.is((await legend.locator('li').allTextContents()).join(' '), '20  30  40  50  60  70 ');
     t.is(await said(page, REFLECTIVITY_NOTE), 'dBZ, this much or more');
-    t.true(page.url().includes('reflectivity=on'));
+    t.true(page.url().includes('layers=hail,reflectivity'));
 
     await page.reload();
     await ready(page);
@@ -267,8 +269,15 @@ serviceTest(
 
     await page.locator('#view-day').click();
     await drawn(page);
-    t.is(await said(page, REFLECTIVITY_NOTE), 'shown scan by scan');
+    t.is(await said(page, REFLECTIVITY_NOTE), 'Of single scans: choose “Scan by scan”.');
     t.false(await shows(...ECHO));
+    await page.keyboard.press('e');
+    await drawn(page);
+    t.false(page.url().includes('reflectivity'));
+    await page.keyboard.press('e');
+    await drawn(page);
+    await page.waitForTimeout(400);
+    t.true(await shows(...ECHO), 'the key shows a scan, too');
     t.deepEqual(complaints, []);
   },
 );
@@ -303,9 +312,9 @@ serviceTest(
 
 serviceTest(
   'a scan without an archive of reflectivity says so at the switch, and the hail stays',
-  { ...onPlainRoot, path: `${SCAN}&reflectivity=on` },
+  { ...onPlainRoot, path: `${SCAN}&layers=hail,reflectivity` },
   async (t, { page, complaints }) => {
-    t.is(await said(page, REFLECTIVITY_NOTE), 'none kept for this scan');
+    t.is(await said(page, REFLECTIVITY_NOTE), 'None is kept for this scan.');
     t.true((await colorsOf(page, COVERED)).has(NICKEL));
     t.deepEqual(complaints, []);
   },
@@ -378,7 +387,7 @@ for (const [held, width, height, map_px] of [
 ] as const)
   serviceTest(
     `on a small phone ${held} no card lies on another with reflectivity on, and the hail is between them`,
-    { ...withReflectivity, ...PHONE, viewport: { width, height }, path: `${SCAN}&reflectivity=on` },
+    { ...withReflectivity, ...PHONE, viewport: { width, height }, path: `${SCAN}&layers=hail,reflectivity` },
     async (t, { page }) => {
       await page.waitForTimeout(400);
       const [panel, legend] = (await cardsApart(t, page, ['#panel', '#legend', '#dock'])) as [Card, Card];

@@ -146,7 +146,8 @@ async function read(layer: ReadLayer): Promise<void> {
   }
 }
 
-function choose({ id }: MapLayer, on: boolean): void {
+/** Switches a layer on or off. */
+export function switchLayer(id: string, on: boolean): void {
   if (on) mayRead.add(id);
   const row = rows.get(id);
   if (row) row.refusal = null;
@@ -208,7 +209,7 @@ function LayerRow({ layer, now }: { layer: MapLayer; now: Shown }) {
         aria-describedby={note}
         checked={on}
         disabled={reason !== null && !on}
-        onChange={({ currentTarget }) => choose(layer, currentTarget.checked)}
+        onChange={({ currentTarget }) => switchLayer(layer.id, currentTarget.checked)}
       />
       <p id={note} class={isPrice ? 'fine price' : 'fine'} aria-live="polite">
         {reason ?? refusal ?? (busy ? 'Reading…' : noteOf(layer, status, now, reading?.content))}

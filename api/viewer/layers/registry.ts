@@ -7,7 +7,9 @@ import type { Subscription } from '../../../schemas/resources/subscription.ts';
 import type { Warning, Warnings } from '../../../schemas/resources/warning.ts';
 import { ServiceError } from '../data/service.ts';
 import { byZoom, dot, expression, fill, line, text } from '../map/style.ts';
+import { REFLECTIVITY } from '../page/palette.ts';
 import { clockInWords, counted, MM_PER_INCH, motionInWords, timeInWords } from '../page/words.ts';
+import { chosenFrame } from '../state.ts';
 import {
   area,
   type Calls,
@@ -70,6 +72,20 @@ const smooth: FreeLayer = {
   id: 'smooth',
   label: 'Smoothed outlines',
   inWords: () => 'Rounded for the eye: the radar sees squares of 1 km.',
+};
+
+/** Reflectivity of the scan, under the hail; the map follows the switch. */
+const reflectivity: FreeLayer = {
+  ...hail,
+  id: 'reflectivity',
+  label: 'Reflectivity',
+  key: REFLECTIVITY.map(({ dbz_min, color }) => ({ color, words: `${dbz_min}` })),
+  unavailable({ view, span }) {
+    if (span === null) return NO_SCANS;
+    if (view === 'day') return 'Of single scans: choose “Scan by scan”.';
+    return chosenFrame()?.reflectivity_url ? null : 'None is kept for this scan.';
+  },
+  inWords: () => 'dBZ, this much or more',
 };
 
 const CONE = '#1f5fa8';
@@ -499,6 +515,7 @@ const alerts: ReadLayer = {
 export const LAYERS: readonly MapLayer[] = [
   hail,
   smooth,
+  reflectivity,
   storms,
   warnings,
   outlooks,

@@ -3,7 +3,7 @@ import { addProtocol, Map as MapLibre, NavigationControl, type PaddingOptions, P
 import type { Archives } from '../data/archives.ts';
 import type { LngLat, MapPlace } from '../data/day.ts';
 import { BASEMAP } from '../page/palette.ts';
-import { state } from '../state.ts';
+import { chosenFrame, state } from '../state.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import { groundPicture, openStreets } from './ground.ts';
 import { ARROW, type Hail, hailPicture, isSmooth, reflectivityPicture } from './hail.ts';
@@ -72,20 +72,20 @@ export async function openMap(
   if (place) putGround();
   else setTimeout(putGround, GROUND_AT_LATEST_MS);
   effect(() => void putHail());
+  effect(() => {
+    const isSeen = state.view === 'scan' && state.layers.includes('reflectivity');
+    const url = isSeen ? chosenFrame()?.reflectivity_url : null;
+    put('reflectivity', url ? reflectivityPicture(archives.address(url)) : null);
+  });
   return {
     map,
     put,
     drawnAt,
-    /** Removes all hail, hatching and reflectivity from the map. */
+    /** Removes all hail and hatching from the map. */
     clear(): void {
       shown = null;
       putHail();
       this.hatch(null);
-      this.setReflectivity(null);
-    },
-    /** Puts the archive of a scan's reflectivity under the hail; null removes it. */
-    setReflectivity(url: string | null): void {
-      put('reflectivity', url === null ? null : reflectivityPicture(archives.address(url)));
     },
     /** Shows hail in place of the current one. Resolves once drawn. */
     async show(hail: Hail): Promise<void> {

@@ -1,10 +1,10 @@
 import type { LngLat } from '../data/day.ts';
 import { fitHail, pinPlace } from '../display.ts';
+import { switchLayer } from '../layers/card.tsx';
 import { is_embedded, theMap } from '../site.ts';
 import { change, state } from '../state.ts';
 import { chooseView, refresh, step, stepDay } from '../time/dates.ts';
 import { quicken, stepScan, togglePlaying } from '../time/player.ts';
-import { switchReflectivity } from './panel.tsx';
 import { closeIdleWatch } from './watch.tsx';
 
 const PAN_PX = 120;
@@ -41,6 +41,13 @@ function closeTopmost(): void {
   if (state.drawing) return;
   if (state.spot) state.spot = null;
   else closeIdleWatch();
+}
+
+/** Reflectivity belongs to single scans: switching it on shows a scan. */
+function switchReflectivity(): void {
+  const on = !state.layers.includes('reflectivity');
+  switchLayer('reflectivity', on);
+  if (on) chooseView('scan');
 }
 
 /** What keys do, by name: `v`, `ArrowLeft`, `shift ArrowLeft`; `map Enter` counts only while the map has the focus. */

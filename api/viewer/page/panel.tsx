@@ -1,9 +1,9 @@
 import type { DayIndex } from '../data/day.ts';
-import { fitHail, showView } from '../display.ts';
-import { chosenFrame, state } from '../state.ts';
+import { fitHail } from '../display.ts';
+import { state } from '../state.ts';
 import { chooseView, isNewest, openDate, refresh, reopenNewest, step, stepDay, wake } from '../time/dates.ts';
 import { axisOf, OUTAGE_MS } from '../time/span.ts';
-import { REFLECTIVITY, SWATH_MIN_MM } from './palette.ts';
+import { SWATH_MIN_MM } from './palette.ts';
 import { Button, Card, Fold, opening, Say, Toggle, Tool } from './parts.tsx';
 import { agoInWords, clockInWords, counted, dateInWords, sizeInWords } from './words.ts';
 
@@ -34,7 +34,6 @@ export function Panel() {
           </Button>
         ))}
       </fieldset>
-      <Reflectivity />
       <Say id="notice" class="said" role="status" words={notice} />
       <p id="summary" class={isEmpty ? 'said' : ''} aria-live="polite">
         {summary(day)}
@@ -55,39 +54,6 @@ export function Panel() {
 
 /** True for a date whose data are made up, in part or as a whole. */
 export const isSimulated = (day: DayIndex | null) => (day?.source ?? 'observed') !== 'observed';
-
-/** Reflectivity belongs to single scans: switching it on shows a scan. */
-export function switchReflectivity(): void {
-  state.reflectivity = !state.reflectivity;
-  if (state.reflectivity) state.view = 'scan';
-  void showView();
-}
-
-/** Switch and legend of reflectivity, and the reason where none is drawn. */
-function Reflectivity() {
-  const { view, reflectivity } = state;
-  const frame = chosenFrame();
-  const isAbsent = view === 'scan' && frame?.reflectivity_url === null;
-  const isDrawn = reflectivity && view === 'scan' && frame !== undefined && !isAbsent;
-  const note = isAbsent ? 'none kept for this scan' : isDrawn && 'dBZ, this much or more';
-  const is = { checked: reflectivity, disabled: frame === undefined, onChange: switchReflectivity };
-  return (
-    <div class="row spread underlay">
-      <Toggle id="reflectivity" label="Reflectivity" aria-describedby="reflectivity-note" {...is} />
-      <span id="reflectivity-note" class="fine" aria-live="polite">
-        {reflectivity && view === 'day' ? 'shown scan by scan' : note}
-      </span>
-      <ol id="reflectivity-legend" class="row ramp" aria-label="Colours of reflectivity, dBZ" hidden={!isDrawn}>
-        {REFLECTIVITY.map(({ dbz_min, color }, i) => (
-          <li key={dbz_min} class="grow">
-            <span style={{ background: color }} />
-            {i % 2 === 0 && dbz_min}
-          </li>
-        ))}
-      </ol>
-    </div>
-  );
-}
 
 /** Age of the newest scan, while the newest date is open. */
 function Live() {
