@@ -67,11 +67,9 @@ export const state = reactive({
   key_trouble: null as string | null,
   /** Neither the plan nor the account has a limit: prices say nothing. */
   unlimited: false,
-  /** Counts how often the card for watching a place was opened; 0 while it is closed. */
-  watching: 0,
-  /** A watched place is being saved: what the service answers is shown once. */
-  saving: false,
-  /** A shape is being drawn, which has the clicks on the map. */
+  /** The card for watching a place is open. */
+  watching: false,
+  /** A shape is being drawn, which has the clicks on the map, or its secret is shown. */
   drawing: false,
   /** The place of which the map says the size. */
   spot: null as LngLat | null,

@@ -91,7 +91,7 @@ serviceTest(
   { path: `${DAY}${DRY}`, has_key: false },
   async (t, { page, complaints }) => {
     await page.clock.setFixedTime(WHOLE_NOW_MS);
-    await page.locator('#key-later').click();
+    await page.locator('#close-key-dialog').click();
     t.is((await optionsFor(page, 'norman'))[0], 'Norman, OK');
     await page.locator('#find-text').press('Escape');
     await page.locator('#ask-fell').click();

@@ -23,6 +23,7 @@ serviceTest(
     await page.waitForTimeout(1500);
     await pressMap(page, [640, 400]);
     t.false(await page.locator(POPUP).isVisible(), 'the drawing has the clicks');
+    await page.locator('#close-watch').click();
     await page.locator('#open-watch').click();
     await page.locator('#find-text').focus();
     await page.keyboard.press('Escape');
@@ -228,7 +229,7 @@ serviceTest(
       await page.locator('#ask-fell').or(page.locator('#ask-verify')).first().click();
       await page.waitForFunction((text) => document.getElementById('pin')?.textContent?.includes(text), words);
     }
-    await page.locator('#key-later').click();
+    await page.locator('#close-key-dialog').click();
     t.true(await page.getByRole('button', { name: 'Enter a key' }).isVisible());
     await answerInstead(page, /\/v1\/health/, 401, { error: 'unauthorized', message: '' });
     await page.locator('#live').uncheck();

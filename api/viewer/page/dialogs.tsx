@@ -8,7 +8,7 @@ import { hailDays, loadHailDays } from '../time/hail-days.ts';
 import { KEYS } from './keys.ts';
 import { meta } from './page.ts';
 import { stepOf } from './palette.ts';
-import { Button, Facts, Field, focus, Say, Spot, Toggle, useAnswer } from './parts.tsx';
+import { Button, Facts, Field, focus, Say, Spot, sent, Tool, useAnswer } from './parts.tsx';
 import { counted, dateInWords, sizeInWords } from './words.ts';
 
 const DIALOGS: Readonly<Record<DialogId, readonly [title: string, Content: () => ComponentChildren]>> = {
@@ -31,49 +31,27 @@ export function Dialog() {
   const [title, Content] = id === null ? ['', () => null] : DIALOGS[id];
   return (
     <dialog ref={box} id={id ?? undefined} class="card" aria-label={title} onClose={close}>
-      <h2>{title}</h2>
+      <header class="row spread">
+        <h2>{title}</h2>
+        <Tool id={`close-${id}`} icon="close" label="Close" onClick={close} />
+      </header>
       <Content key={id} />
     </dialog>
   );
 }
 
-function Actions({ children }: { children?: ComponentChildren }) {
-  return (
-    <div class="row spread">
-      <Button id={`close-${state.dialog}`} class="link" onClick={close} children="Close" />
-      {children}
-    </div>
-  );
-}
-
 function KeyForm() {
-  const [key, write] = useState('');
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    enterKey(key.trim());
-  };
   return (
-    <form id="key-form" onSubmit={submit}>
+    <form id="key-form" onSubmit={(event) => enterKey(sent(event).key)}>
       <Say id="key-trouble" class="said alarm" role="alert" words={state.key_trouble} />
       <p>What there is to see is listed for a live key of this service. It stays in this browser.</p>
-      <Field
-        label="Live key"
-        id="key"
-        type="password"
-        ref={focus}
-        placeholder="hs_live_…"
-        required
-        onInput={({ currentTarget }) => write(currentTarget.value)}
-      />
+      <Field label="Live key" id="key" name="key" type="password" ref={focus} placeholder="hs_live_…" required />
       <p class="fine price">
         Each date you open costs 5 credits, once per visit; the last 24 hours are two dates. While the newest date is
         open and “Live” is on, each further scan is loaded by itself for 5 credits; looking whether there is one is
         free. The list of hail days costs 15 credits a year, once per visit.
       </p>
-      <div class="row spread">
-        <Button id="key-later" class="link" onClick={close} children="Not now" />
-        <Button class="primary" type="submit" children="Use this key" />
-      </div>
+      <Button class="primary wide" type="submit" children="Use this key" />
     </form>
   );
 }
@@ -97,19 +75,19 @@ function Share() {
       <p id="share-note" class="fine" aria-live="polite">
         {note}
       </p>
-      <Actions>
+      <div class="row spread">
         <Button class="link" onClick={printMap} children="Print" />
         <Button id="copy-link" class="primary" onClick={() => void copy()} children="Copy link" />
-      </Actions>
+      </div>
     </>
   );
 }
 
 /** Dates with hail, newest first. */
 function Days() {
-  const { days, range, skips_dry } = hailDays;
-  const answer = useAnswer('days-trouble');
-  const load = (is_further: boolean) => answer.ask(() => loadHailDays(is_further).then(() => null));
+  const { days, range } = hailDays;
+  const { ask, busy, box } = useAnswer('days-trouble');
+  const load = (is_further: boolean) => ask(() => loadHailDays(is_further).then(() => null));
   useEffect(() => void load(false), []);
   const open = (date: string) => {
     close();
@@ -119,9 +97,9 @@ function Days() {
   return (
     <>
       <p id="days-words" class="fine" aria-live="polite">
-        {dates ? `${counted(days.length, 'day')} with hail of 19 mm or more, ${dates}` : answer.busy && 'Loading …'}
+        {dates && `${counted(days.length, 'day')} with hail of 19 mm or more, ${dates}`}
       </p>
-      {answer.box}
+      {box}
       <ul id="days-list">
         {days.map(({ event_date, max_size_mm, cell_count }) => (
           <li key={event_date}>
@@ -134,71 +112,37 @@ function Days() {
           </li>
         ))}
       </ul>
-      <Toggle
-        label="‹ and › skip days without hail"
-        checked={skips_dry}
-        onChange={() => Object.assign(hailDays, { skips_dry: !skips_dry })}
-      />
-      <Actions>
-        <Button class="link" disabled={answer.busy} price={!is_public && '15 credits'} onClick={() => void load(true)}>
-          List the year before
-        </Button>
-      </Actions>
+      <Button class="link" disabled={busy} price={!is_public && '15 credits'} onClick={() => void load(true)}>
+        List the year before
+      </Button>
     </>
   );
 }
-
-const inWords = (value: number | string | null) => (typeof value === 'number' ? value.toLocaleString('en-US') : value);
 
 /** Credits of this month, by operation, and the keys of the account. */
 function Account() {
-  const answer = useAnswer('account-answer');
-  useEffect(
-    () => void answer.ask(async () => <UsageWords {...(await service.call('/usage?operations_limit=100'))} />),
-    [],
-  );
-  return (
-    <>
-      {answer.busy && <p>Loading …</p>}
-      {answer.box}
-      <Actions />
-    </>
-  );
+  const { ask, box } = useAnswer('account-answer');
+  useEffect(() => void ask(async () => <UsageWords {...(await service.call('/usage?operations_limit=100'))} />), []);
+  return box;
 }
 
 function UsageWords({ period, plan, credits: { used, limit, remaining }, operations, keys }: Usage) {
-  const left = limit === null ? 'no monthly limit' : `${inWords(remaining)} of ${inWords(limit)} left`;
-  const spent = operations.items.map(({ operation, count, credits }) => [operation, count, credits]);
-  const used_keys = keys.items.map(({ id, name, status, requests }) => [id, name, status, requests]);
+  const left =
+    limit === null
+      ? 'no monthly limit'
+      : `${remaining?.toLocaleString('en-US')} of ${limit.toLocaleString('en-US')} left`;
+  const spent = operations.items.map(({ operation, count, credits }) => {
+    return [operation, `${counted(count, 'call')}, ${counted(credits, 'credit')}`] as const;
+  });
+  const used_keys = keys.items.map(({ id, name, status, requests }) => {
+    return [id, `${name}, ${status}, ${counted(requests, 'request')}`] as const;
+  });
   return (
     <>
-      <p id="balance">{`${period}: ${inWords(used)} credits used, ${left}. Plan: ${plan}.`}</p>
-      <Table id="operations" head={['Operation', 'Calls', 'Credits']} rows={spent} />
-      <Table id="keys" head={['Key', 'Name', 'State', 'Requests']} rows={used_keys} />
+      <p id="balance">{`${period}: ${counted(used, 'credit')} used, ${left}. Plan: ${plan}.`}</p>
+      <Facts id="operations" rows={spent} />
+      <Facts id="keys" rows={used_keys} />
     </>
-  );
-}
-
-function Table({ id, head, rows }: { id: string; head: string[]; rows: readonly (string | number | null)[][] }) {
-  return (
-    <table id={id}>
-      <thead>
-        <tr>
-          {head.map((name) => (
-            <th key={name}>{name}</th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row[0]}>
-            {row.map((value, i) => (
-              <td key={head[i]}>{inWords(value)}</td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }
 
@@ -209,7 +153,7 @@ function Help() {
   };
   return (
     <>
-      <Facts rows={KEYS} />
+      <Facts rows={KEYS.map(([keys, words]) => [keys, words])} />
       <p>
         Click anywhere for the size there: colours are steps, a storm says its own largest size. Sizes are MESH, an
         estimate from radar reflectivity aloft; hail drifts 1–5 km as it falls. Hatched areas were not covered by radar:
@@ -217,10 +161,10 @@ function Help() {
         another zone; hatched stretches of the timeline had no scans.
       </p>
       <p class="fine">Map: {meta('hail-map-sources')}. Drawn by MapLibre.</p>
-      <Actions>
+      <div class="row spread">
         <Button class="link" onClick={() => askForKey()} children="Change key" />
         <Button class="link" onClick={forget} children="Forget key" />
-      </Actions>
+      </div>
     </>
   );
 }

@@ -6,32 +6,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ServiceError } from '../data/service.ts';
 import { askForKey } from '../site.ts';
 import { change, type DialogId, reactive } from '../state.ts';
-import { store, stored } from './page.ts';
 
-const ICONS = {
-  find: 'M8.5 13.7a5.2 5.2 0 1 0 0-10.4 5.2 5.2 0 0 0 0 10.4zM12.6 12.6 17 17',
-  locate: 'M10 14.6a4.6 4.6 0 1 0 0-9.2 4.6 4.6 0 0 0 0 9.2zM10 2v3.4M10 14.6V18M2 10h3.4M14.6 10H18',
-  days: 'M7.5 5h9M7.5 10h9M7.5 15h9M3.6 5h.01M3.6 10h.01M3.6 15h.01',
-  layers: 'm10 3 7 3.8-7 3.8-7-3.8zM3 10.6l7 3.8 7-3.8',
-  watch:
-    'M4 14.5h12c-1.3-1.2-1.6-2.6-1.6-5.2A4.4 4.4 0 0 0 10 4.6a4.4 4.4 0 0 0-4.4 4.7c0 2.6-.3 4-1.6 5.2zM8.4 17.2h3.2',
-  share: 'M10 12.5V2.8M6.6 6 10 2.6 13.4 6M6.2 9H4v8h12V9h-2.2',
-  account: 'M10 10.2a3.4 3.4 0 1 0 0-6.8 3.4 3.4 0 0 0 0 6.8zM3.8 17.2c.6-2.9 3-4.4 6.2-4.4s5.6 1.5 6.2 4.4',
-  help: 'M10 17.4a7.4 7.4 0 1 0 0-14.8 7.4 7.4 0 0 0 0 14.8zM7.9 8c.1-1.3 1-2 2.2-2s2.1.8 2.1 1.9c0 1.7-2.2 1.7-2.2 3.4M10 13.9h.01',
-  earlier: 'm12 4-6 6 6 6',
-  later: 'm8 4 6 6-6 6',
-  refresh: 'M16 10a6 6 0 1 1-2-4.5M14.5 2.5v3.4h-3.4',
-  fold: 'm5 12 5-5 5 5',
-  play: 'M6.5 4v12l9-6z',
-  pause: 'M7 4.5v11M13 4.5v11',
-  close: 'm5 5 10 10M15 5 5 15',
-};
-type IconName = keyof typeof ICONS;
-
-export function Icon({ name }: { name: IconName }) {
+/** A symbol of the page (index.html) of this name. */
+export function Icon({ name }: { name: string }) {
   return (
-    <svg class="icon" viewBox="0 0 20 20" aria-hidden="true">
-      <path d={ICONS[name]} />
+    <svg class="icon" aria-hidden="true">
+      <use href={`#icon-${name}`} />
     </svg>
   );
 }
@@ -49,7 +29,7 @@ export function Button({ price, children, ...rest }: Attributes & { price?: Comp
 }
 
 /** A button that is an icon. */
-export function Tool({ icon, label, ...rest }: Attributes & { icon: IconName; label: string }) {
+export function Tool({ icon, label, ...rest }: Attributes & { icon: string; label: string }) {
   return (
     <Button class="tool" aria-label={label} title={label} {...rest}>
       <Icon name={icon} />
@@ -84,16 +64,18 @@ interface ChoiceProps extends Attributes {
   /** Values with their words. */
   readonly options: readonly (readonly [value: number, words: string])[];
   readonly set?: (value: number) => void;
+  /** The value that is chosen at first; without it the first one. */
+  readonly usual?: number;
 }
 
 /** A choice among numbers. */
-export function Choice({ label, options, set, ...rest }: ChoiceProps) {
+export function Choice({ label, options, set, usual, ...rest }: ChoiceProps) {
   return (
     <label class="row field">
       {label}{' '}
       <select onChange={({ currentTarget }) => set?.(Number(currentTarget.value))} {...(rest as object)}>
         {options.map(([value, words]) => (
-          <option key={value} value={value}>
+          <option key={value} value={value} selected={value === usual}>
             {words}
           </option>
         ))}
@@ -112,15 +94,9 @@ export function Toggle({ label, title, ...rest }: Attributes & { label: string }
 }
 
 /** Screens on which open cards would leave little of the map. */
-const LITTLE_ROOM = matchMedia('(max-width: 699px), (max-height: 520px)').matches;
-const FOLDED = 'hail.folded.';
-const isFolded = (id: string, at_first: boolean) => (stored(FOLDED + id) ?? `${at_first}`) === 'true';
-/** Cards that show less than they have; the browser remembers the reader's choice. */
-export const folded = reactive({
-  panel: isFolded('panel', LITTLE_ROOM),
-  legend: isFolded('legend', true),
-  layers: isFolded('layers', true),
-});
+const LITTLE_ROOM = matchMedia('(max-width: 759px), (max-height: 520px)').matches;
+/** Cards that show less than they have. */
+export const folded = reactive({ panel: LITTLE_ROOM, legend: true, layers: true });
 
 /** A card over the map. */
 export function Card({ id, label, class: more = '', children }: Attributes & { id: string; label: string }) {
@@ -144,7 +120,6 @@ export function Fold({
 }) {
   const fold = () => {
     folded[card] = !folded[card];
-    store(FOLDED + card, `${folded[card]}`);
   };
   const named = { id: `${card}-fold`, 'aria-label': label, 'aria-expanded': !folded[card], 'aria-controls': card };
   return (
@@ -155,6 +130,13 @@ export function Fold({
   );
 }
 
+/** What the fields of a form hold that is sent, by name; the page stays. */
+export function sent(event: SubmitEvent): Record<string, string> {
+  event.preventDefault();
+  const fields = [...new FormData(event.currentTarget as HTMLFormElement)];
+  return Object.fromEntries(fields.map(([name, value]) => [name, String(value).trim()]));
+}
+
 /** As `ref`: the element takes the focus when it appears. */
 export const focus = (element: HTMLElement | null) => element?.focus();
 
@@ -162,9 +144,9 @@ export const focus = (element: HTMLElement | null) => element?.focus();
 export const Spot = ({ color }: { color: string }) => <span class="spot" style={{ background: color }} />;
 
 /** Name and value, one pair below the other. */
-export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChildren])[] }) {
+export function Facts({ id, rows }: { id?: string; rows: readonly (readonly [string, ComponentChildren])[] }) {
   return (
-    <dl>
+    <dl id={id}>
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -211,7 +193,7 @@ export function useAnswer(id: string) {
   };
   const shown = (
     <div id={id} class="answer" role="status" aria-busy={busy} ref={box}>
-      {content}
+      {content ?? (busy && 'Loading …')}
     </div>
   );
   return { show, busy, clear, ask, box: shown };

@@ -76,18 +76,14 @@ export function placeInWords({ lat, lng }: { lat: number; lng: number }): string
   return `${Math.abs(lat).toFixed(3)}° ${lat < 0 ? 'S' : 'N'}, ${Math.abs(lng).toFixed(3)}° ${lng < 0 ? 'W' : 'E'}`;
 }
 
-/** `1 scan`, `2 scans`. */
+/** `1 scan`, `2,000 scans`. */
 export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
+  return `${count.toLocaleString('en-US')} ${what}${count === 1 ? '' : 's'}`;
 }
 
-const SOURCES: Readonly<Record<string, string>> = {
-  observed: 'Source: NOAA MRMS',
-  simulated: 'Source: simulated',
-  mixed: 'Source: NOAA MRMS and simulated',
-};
+const SOURCES = { observed: 'NOAA MRMS', simulated: 'simulated', mixed: 'NOAA MRMS and simulated' };
 
 /** Words of X-Data-Source; empty for a date without data. */
 export function sourceInWords(source: string | null): string {
-  return SOURCES[source ?? ''] ?? '';
+  return source === null ? '' : `Source: ${SOURCES[source as keyof typeof SOURCES]}`;
 }

@@ -4,7 +4,7 @@ import { loadJson } from '../page/page.ts';
 import { Icon, opening, Say, Tool } from '../page/parts.tsx';
 import { placeInWords } from '../page/words.ts';
 import { service } from '../site.ts';
-import { change, state } from '../state.ts';
+import { change } from '../state.ts';
 import { type Found, isZip, openFinder, type Places, type Zips } from './places.ts';
 
 const KINDS = { town: 'town', county: 'county', zip: 'ZIP', coordinates: 'coordinates', address: 'address' };
@@ -154,13 +154,7 @@ export function Find() {
         <Say id="find-note" class="card" role="status" words={note} />
       </div>
       <div id="tools" class="card row">
-        <Tool
-          id="open-watch"
-          icon="watch"
-          label="Watch a place"
-          disabled={state.saving}
-          onClick={() => change({ watching: state.watching + 1 })}
-        />
+        <Tool id="open-watch" icon="watch" label="Watch a place" onClick={() => change({ watching: true })} />
         <Tool id="open-share" icon="share" label="Share" onClick={() => change({ dialog: 'share', playing: false })} />
         <Tool id="open-account" icon="account" label="Account" onClick={opening('account')} />
         <Tool id="open-help" icon="help" label="Keys and help" onClick={opening('help')} />
