@@ -1,3 +1,4 @@
+import { addDays, scanTime } from '../../schemas/time.ts';
 import type { LngLat, MapPlace, Span, View } from './data/day.ts';
 
 /** Ids of the layers, in the order of their card. */
@@ -19,10 +20,6 @@ export interface Address {
   readonly pin: LngLat | null;
 }
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const SCAN_ID = /^\d{8}T\d{6}Z$/;
-const PLACE = /^(\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)$/;
-const PIN = /^(-?\d+(?:\.\d+)?),(-?\d+(?:\.\d+)?)$/;
 const ZOOM_MAX = 22;
 /** More of a wrong value is not repeated to the reader. */
 const REPEATED_MAX = 40;
@@ -42,7 +39,7 @@ export function readAddress(hash: string): Address {
     date: isDate(date) && !isRecent ? date : null,
     view: view === 'scan' ? 'scan' : 'day',
     span: isRecent ? 'recent' : 'date',
-    frame: SCAN_ID.test(frame) ? frame : null,
+    frame: isScanId(frame) ? frame : null,
     layers: readLayers(values.get('layers')),
     place: readPlace(values.get('map') ?? ''),
     pin: readPin(values.get('pin') ?? ''),
@@ -55,7 +52,7 @@ export function addressFault(hash: string): string | null {
   const date = values.get('date');
   const frame = values.get('frame');
   if (date && !isDate(date)) return `This link names the date “${clipped(date)}”, which does not exist.`;
-  if (frame && !SCAN_ID.test(frame))
+  if (frame && !isScanId(frame))
     return `This link names the scan “${clipped(frame)}”, which is not the name of a scan.`;
   return null;
 }
@@ -87,18 +84,26 @@ function readLayers(text: string | null): readonly string[] {
 
 /** True for a date of the calendar. */
 function isDate(text: string): boolean {
-  if (!DATE.test(text)) return false;
-  const time = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && addDays(text, 0) === text;
 }
 
+/** True for what may be the name of a scan: its time, `20261121T040511Z`. */
+function isScanId(text: string): boolean {
+  try {
+    return scanTime(text) > 0;
+  } catch {
+    return false;
+  }
+}
+
+const isOnMap = (lat: number, lon: number) => Math.abs(lat) <= 85 && Math.abs(lon) <= 180;
+
 function readPlace(text: string): MapPlace | null {
-  const [, zoom, lat, lon] = (PLACE.exec(text) ?? []).map(Number);
-  if (zoom === undefined || zoom > ZOOM_MAX || Math.abs(lat) > 85 || Math.abs(lon) > 180) return null;
-  return { zoom, lat, lon };
+  const [zoom, lat, lon] = text.split('/').map(Number.parseFloat);
+  return zoom >= 0 && zoom <= ZOOM_MAX && isOnMap(lat, lon) ? { zoom, lat, lon } : null;
 }
 
 function readPin(text: string): LngLat | null {
-  const [, lat, lng] = (PIN.exec(text) ?? []).map(Number);
-  return lat === undefined || Math.abs(lat) > 85 || Math.abs(lng) > 180 ? null : { lat, lng };
+  const [lat, lng] = text.split(',').map(Number.parseFloat);
+  return isOnMap(lat, lng) ? { lat, lng } : null;
 }

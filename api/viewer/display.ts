@@ -1,56 +1,30 @@
 import type { PaddingOptions } from 'maplibre-gl';
 import type { DayIndex, Frame, LngLat } from './data/day.ts';
-import { clockInWords, timeInWords } from './page/words.ts';
 import { archives, mapOpened, theMap } from './site.ts';
 import { change, chosenFrame, chosenUrl, newestWithHail, state } from './state.ts';
-import { axisOf, nearestScan } from './time/span.ts';
 
 /** Number of later scans that are prefetched. */
 const AHEAD = 6;
 const FLIGHT_MS = 600;
 
-/** Shows a date whose list has arrived, with this scan, or the nearest to it, if it was asked for. */
-export async function showDay(day: DayIndex, scan_id: string | null): Promise<void> {
-  const isOther = day.date !== state.day?.date || day.before?.date !== state.day?.before?.date;
-  const wanted = scan_id === null ? -1 : findScan(day, scan_id);
-  const kept =
-    isOther || state.frame === null ? newestWithHail(day.frames) : Math.min(state.frame, day.frames.length - 1);
-  change({ day, date: day.date, wanted: null, frame: wanted >= 0 ? wanted : kept });
+/** Shows a list that has arrived: place, view and scan stay; another date is brought into view where none of its hail is. */
+export async function showDay(day: DayIndex): Promise<void> {
+  const last = state.day?.frames.at(-1)?.scan_id;
+  const isOther = !day.frames.some(({ scan_id }) => scan_id === last);
+  change({ day, date: day.date });
   const map = await mapOpened;
   if (state.day !== day) return;
   if (isOther) map.clear();
   const hail = day.frames.flatMap(({ storms }) => storms);
-  // Hail of another date may lie outside the map's current view.
   if (state.place === null || (isOther && state.shown && hail.length > 0 && !map.shows(hail))) await fitHail(false);
   change({ place: map.place(), shown: true });
   await showView();
 }
 
-/** Shows the same span after further scans have arrived: place, view and scan stay, but the newest scan is followed. */
-export async function updateDay(day: DayIndex): Promise<void> {
-  const isAtEnd = state.day !== null && state.frame === newestWithHail(state.day.frames);
-  const kept = chosenFrame()?.scan_id;
-  const index = isAtEnd ? -1 : day.frames.findIndex(({ scan_id }) => scan_id === kept);
-  change({ day, date: day.date, frame: index >= 0 ? index : newestWithHail(day.frames) });
-  await showView();
-}
-
-/** Index of a scan, or of the nearest one, which is said in words; -1 on a date without scans. */
-function findScan({ frames }: DayIndex, scan_id: string): number {
-  const found = frames.findIndex((frame) => frame.scan_id === scan_id);
-  if (found >= 0 || frames.length === 0) return found;
-  const time = scan_id.replace(/^(.{4})(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z');
-  const nearest = nearestScan(axisOf(frames), Date.parse(time));
-  state.notice =
-    nearest < 0
-      ? `This link names the scan “${scan_id}”, which is not published.`
-      : `No scan of ${timeInWords(time)} is published. The nearest is shown, of ${clockInWords(frames[nearest].scan_time)}.`;
-  return nearest;
-}
-
-/** Shows the scan of this index. Resolves once it is drawn. */
-export function showFrame(index: number): Promise<void> {
-  change({ view: 'scan', frame: index });
+/** Shows a scan; the newest with hail is followed by further ones. Resolves once it is drawn. */
+export function showFrame(frame: Frame): Promise<void> {
+  const isNewest = frame === newestWithHail(state.day?.frames ?? []);
+  change({ view: 'scan', scan_id: isNewest ? null : frame.scan_id });
   return showView();
 }
 
@@ -58,37 +32,30 @@ export function showFrame(index: number): Promise<void> {
 export async function showView(): Promise<void> {
   const map = await mapOpened;
   const { day, view } = state;
-  const frame = view === 'scan' ? chosenFrame() : undefined;
   const url = chosenUrl();
-  if (!day || day.frames.length === 0 || !url) {
+  const frame = view === 'scan' ? chosenFrame() : day?.frames.at(-1);
+  if (!day || !frame || !url) {
     map.clear();
     change({ loading: false, ...(url ? {} : { spot: null }) });
     return;
   }
   state.loading = true;
-  if (frame) prefetch(day.frames, state.frame ?? 0);
+  if (view === 'scan') prefetch(day.frames, day.frames.indexOf(frame));
   const { daily_url = null, from = '' } = day.before ?? {};
   const before = view === 'day' && daily_url !== null && daily_url !== url ? { from, daily_url } : null;
   await map.show({ view, url, before });
-  if (chosenUrl() !== url) return;
-  await hatchUncovered();
+  // Of a whole day the newest scan says where radar looked.
+  const { uncovered } = await archives.describe(frame.url);
+  if (chosenUrl() !== url || state.day !== day) return;
+  map.hatch(uncovered ?? null);
   state.loading = false;
 }
 
 function prefetch(frames: readonly Frame[], index: number): void {
-  const near = [...frames.slice(index + 1, index + 1 + AHEAD), ...frames.slice(Math.max(0, index - 1), index)];
-  for (const { url, reflectivity_url } of near) {
+  for (const { url, reflectivity_url } of frames.slice(Math.max(0, index - 1), index + 1 + AHEAD)) {
     archives.prefetch(url);
     if (state.layers.includes('reflectivity') && reflectivity_url !== null) archives.prefetch(reflectivity_url);
   }
-}
-
-/** Hatches areas without radar coverage: of the scan that is shown, or of the newest scan of the day. */
-async function hatchUncovered(): Promise<void> {
-  const { day, view, frame } = state;
-  const url = (view === 'day' ? day?.frames.at(-1) : chosenFrame())?.url;
-  const note = url === undefined ? null : await archives.describe(url);
-  if (day === state.day && view === state.view && frame === state.frame) theMap()?.hatch(note?.uncovered ?? null);
 }
 
 /** Brings all hail of the date into view: its storms, and the bounds of hail in the archives. */

@@ -1,17 +1,17 @@
 import { batch, signal } from '@preact/signals';
-import { type Address, writeAddress } from './address.ts';
+import { writeAddress } from './address.ts';
 import type { DayIndex, Frame, LngLat, MapPlace, Span, View } from './data/day.ts';
 
 /** An object whose properties are signals: components and effects that read one are run again when it changes. */
 export function reactive<Values extends object>(initial: Values): Values {
-  const properties = Object.entries(initial).map(([name, value]) => {
-    const held = signal(value);
-    const set = (next: unknown) => {
-      held.value = next;
-    };
-    return [name, { enumerable: true, get: () => held.value, set }] as const;
+  const held = Object.fromEntries(Object.entries(initial).map(([name, value]) => [name, signal(value)]));
+  return new Proxy(initial, {
+    get: (_, name: string) => held[name]?.value,
+    set: (_, name: string, value) => {
+      held[name].value = value;
+      return true;
+    },
   });
-  return Object.defineProperties({}, Object.fromEntries(properties)) as Values;
 }
 
 /** What the page shows, or is about to show. Whoever changes it assigns; whoever reads it in a component or an effect follows it. */
@@ -27,14 +27,12 @@ export const state = reactive({
   /** The place of the pin, and the name under which it was found. */
   pin: null as LngLat | null,
   pin_name: null as string | null,
-  /** Scan that was requested and is not shown yet: it survives a refusal on the way. */
-  wanted: null as string | null,
+  /** Id of the chosen scan; null for the newest with hail, further ones included. */
+  scan_id: null as string | null,
 
   /** Counts the reader's requests for a date: the answer to an earlier request is dropped. */
   turn: 0,
   day: null as DayIndex | null,
-  /** Index of the scan in `day.frames`. */
-  frame: null as number | null,
   /** Newest date of the service, as far as the page knows. */
   newest: null as string | null,
   /** A date is being read. */
@@ -82,14 +80,14 @@ export function change(next: Partial<State>): void {
   batch(() => Object.assign(state, next));
 }
 
-/** Sets what an address names; without a place the map stays where it is. */
-export function setAddress({ frame, place, ...named }: Address): void {
-  change({ ...named, wanted: frame, place: place ?? state.place, pin_name: null });
-}
+/** The newest scan with hail, else the newest scan; undefined without scans. */
+export const newestWithHail = (frames: readonly Frame[]): Frame | undefined =>
+  frames.findLast(({ storms }) => storms.length > 0) ?? frames.at(-1);
 
 /** The chosen scan of the day; undefined without scans. */
-export function chosenFrame({ day, frame } = state): Frame | undefined {
-  return frame === null ? undefined : day?.frames[frame];
+export function chosenFrame(): Frame | undefined {
+  const frames = state.day?.frames ?? [];
+  return frames.find(({ scan_id }) => scan_id === state.scan_id) ?? newestWithHail(frames);
 }
 
 /** Archive that the view shows; null or undefined without one. */
@@ -98,21 +96,16 @@ export function chosenUrl({ view, day } = state): string | null | undefined {
 }
 
 /** Storm date of the chosen scan; that of the page without one. The first scans of the last 24 hours are of the date before. */
-export function chosenDate({ day, frame, view, date } = state): string | null {
-  const before = day?.before ?? null;
-  return view === 'scan' && before !== null && frame !== null && frame < before.scans ? before.date : date;
-}
-
-/** Index of the newest scan with hail, else of the newest scan; null without scans. */
-export function newestWithHail(frames: readonly Frame[]): number | null {
-  const found = frames.findLastIndex(({ storms }) => storms.length > 0);
-  return found >= 0 ? found : frames.length > 0 ? frames.length - 1 : null;
+export function chosenDate({ day, view, date } = state): string | null {
+  const before = day?.before;
+  const shown = view === 'scan' ? chosenFrame() : undefined;
+  return before && shown && day.frames.indexOf(shown) < before.scans ? before.date : date;
 }
 
 /** Hash of the address that shows the state. */
 export function stateAddress(): string {
-  const { day, date, wanted, view, span, layers, place, pin } = state;
+  const { day, date, scan_id, view, span, layers, place, pin } = state;
   const isRead = day?.date === date;
-  const frame = wanted ?? (isRead ? chosenFrame()?.scan_id : null) ?? null;
+  const frame = isRead ? (chosenFrame()?.scan_id ?? null) : scan_id;
   return writeAddress({ view, span, layers, place, pin, date: isRead ? chosenDate() : date, frame });
 }

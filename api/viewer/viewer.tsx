@@ -27,12 +27,15 @@ import { dateInWords } from './page/words.ts';
 import { Find } from './place/find.tsx';
 import { Pin } from './place/pin.tsx';
 import { Picked } from './place/spot.tsx';
-import { hidePrices, mapOpened, ownKey, service } from './site.ts';
-import { change, state, stateAddress } from './state.ts';
-import { enterKey, openLink, refresh, wake } from './time/dates.ts';
+import { hidePrices, mapOpened, ownKey } from './site.ts';
+import { state, stateAddress } from './state.ts';
+import { enterKey, look, openLink, refresh } from './time/dates.ts';
 import { Dock } from './time/dock.tsx';
 
-const TICK_MS = 10_000;
+/** A look for newer scans is due at one of these. */
+const TICK_MS = 2000;
+/** While it plays, the address is written this often. */
+const ADDRESS_EVERY_MS = 1000;
 
 const fail = (words: string) => {
   state.trouble = { words: `This page met an error: ${words}` };
@@ -67,8 +70,8 @@ render(<Page />, document.getElementById('page') as HTMLElement);
 // The address keeps what is shown.
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());
 document.addEventListener('keydown', onKey);
-document.addEventListener('visibilitychange', wake);
-setInterval(() => change({ now_ms: service.now_ms() }), TICK_MS);
+document.addEventListener('visibilitychange', () => void look());
+setInterval(() => void look(), TICK_MS);
 addEventListener('storage', () => {
   // Another page of this service was given a key, or forgot it.
   const key = ownKey();
@@ -80,10 +83,13 @@ addEventListener('hashchange', () => {
 });
 
 const link = openLink(location.hash);
+let written_ms = 0;
 effect(() => {
   const next = stateAddress();
-  // Browsers refuse many changes of an address in a row: it waits until playing ends.
-  if (!state.playing && next !== location.hash) history.replaceState(null, '', next);
+  // Browsers refuse many changes of an address in a row.
+  if (state.playing && performance.now() - written_ms < ADDRESS_EVERY_MS) return;
+  written_ms = performance.now();
+  if (next !== location.hash) history.replaceState(null, '', next);
 });
 effect(() => {
   // What has prices is opened.

@@ -62,7 +62,6 @@ test('a pause of more than ten minutes is an outage, and positions are in propor
   );
   t.is(shareOf(axis, Date.parse('2026-05-01T00:15:00Z')), 0.25);
   t.is(nearestScan(axis, Date.parse('2026-05-01T00:15:02Z')), 2);
-  t.is(nearestScan(axis, Number.NaN), -1);
   t.is(nearestScan(axisOf([]), 0), -1);
 });
 
@@ -95,6 +94,7 @@ for (const [age_s, words] of [
 test('a link that names no date of the calendar, or no scan, is told so', (t) => {
   t.regex(addressFault('#date=2026-02-30') ?? '', /the date “2026-02-30”, which does not exist/);
   t.regex(addressFault('#date=2026-02-01&frame=x') ?? '', /the scan “x”, which is not the name of a scan/);
+  t.regex(addressFault('#date=2026-02-01&frame=20260201T999999Z') ?? '', /is not the name of a scan/);
   t.is(addressFault('#view=scan&date=2026-02-01&frame=20260201T000000Z'), null);
   t.is(addressFault(''), null);
 });

@@ -412,19 +412,16 @@ test('a piece that failed is asked for again', async (t) => {
   t.is((await pieces.source('archive').getBytes(0, 10)).data.byteLength, 10);
 });
 
-for (const [status, code, says, needs_key] of [
-  [401, 'unauthorized', /not accepted/, true],
-  [403, 'forbidden', /test keys cannot/, true],
-  [403, 'insufficient_scope', /tiles:read/, true],
-  [429, 'rate_limited', /Too many requests in one minute. Try again in 23 s/, false],
-  [429, 'spend_cap_exceeded', /spend cap of this month is reached/, false],
-  [429, 'too_many_failed_attempts', /wrong keys/, false],
-  [503, 'metering_unavailable', /nothing was served or charged/, false],
-  [503, 'overloaded', /busy. Try again in 23 s/, false],
+for (const [status, code, message, wait_s, says, needs_key] of [
+  [401, 'unauthorized', 'the key is not valid', '', /^This key was not accepted\. It may be mistyped/, true],
+  [403, 'insufficient_scope', 'the key lacks the scope tiles:read', '', /^The key lacks the scope tiles:read\.$/, true],
+  [429, 'rate_limited', 'more than 60 requests', '23', /^More than 60 requests\. Try again in 23 s\.$/, false],
+  [503, 'overloaded', 'too many wait', '300', /^Too many wait\. Try again in 5 min\.$/, false],
+  [429, 'spend_cap_exceeded', 'the spend cap', '1000000', /^The spend cap\.$/, false],
 ] as const)
-  test(`${status} ${code} is told in words`, async (t) => {
-    const body = JSON.stringify({ error: code, message: 'for programmers', request_id: 'req_1' });
-    const told = await refusal(new Response(body, { status, headers: { 'Retry-After': '23' } }));
+  test(`${status} ${code} is told in the words of the service, with the time to wait`, async (t) => {
+    const body = JSON.stringify({ error: code, message, request_id: 'req_1' });
+    const told = await refusal(new Response(body, { status, headers: { 'Retry-After': wait_s } }));
     t.regex(told.message, says);
     t.is(told.needs_key, needs_key);
   });

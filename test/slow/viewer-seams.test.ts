@@ -220,12 +220,12 @@ serviceTest(
     page.on('console', (message) => lines.push(message.text()));
     page.on('request', (request) => lines.push(`${request.url()} ${request.headers().referer ?? ''}`));
     const fell = page.locator('#fell-answer');
-    for (const [status, error, words] of [
-      [429, 'rate_limited', 'Too many requests in one minute.'],
-      [500, 'internal_error', 'The service answered 500.'],
-      [403, 'insufficient_scope', 'This key lacks the scope hail:read'],
+    for (const [status, error, message, words] of [
+      [429, 'rate_limited', 'too many', 'Too many.'],
+      [500, 'internal_error', '', 'The service answered 500.'],
+      [403, 'insufficient_scope', 'the key lacks hail:read', 'The key lacks hail:read.'],
     ] as const) {
-      await answerInstead(page, /\/v1\/(hail|verify)/, status, { error, message: '' });
+      await answerInstead(page, /\/v1\/(hail|verify)/, status, { error, message });
       await page.locator('#ask-fell').or(page.locator('#ask-verify')).first().click();
       await page.waitForFunction((text) => document.getElementById('pin')?.textContent?.includes(text), words);
     }

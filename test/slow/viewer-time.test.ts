@@ -173,12 +173,10 @@ serviceTest(
     await page.evaluate(() => (document.activeElement as HTMLElement).blur());
     await page.keyboard.press(' ');
     t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
-    const address = page.url();
+    await page.waitForFunction(() => /frame=20260502T00[1-4]/.test(location.hash));
     await page.waitForFunction(() => document.querySelector('#clock-utc')?.textContent?.startsWith('11:'));
-    t.is(page.url(), address, 'the address waits');
     await page.keyboard.press(' ');
     t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
-    t.not(page.url(), address);
   },
 );
 
@@ -348,8 +346,8 @@ serviceTest(
       return route.abort();
     });
     await page.clock.install();
-    await setHidden(page, true);
-    await setHidden(page, false);
+    await page.reload();
+    await ready(page);
     for (let minute = 0; minute < 15; minute++)
       for (let i = 0; i < 6; i++) {
         await page.clock.runFor(10_000);
@@ -362,7 +360,7 @@ serviceTest(
     await answered;
     const again = page.waitForResponse('**/v1/health');
     await page.waitForTimeout(300);
-    await page.clock.runFor(23_000);
+    await page.clock.runFor(25_000);
     t.is((await again).status(), 200);
 
     // An older date gets no further scans: nothing is looked for.

@@ -29,7 +29,8 @@ const LISTS = /\/v1\/(tiles\/|health|alerts)/;
 
 /** The service refuses the next lists. */
 function refuse({ page }: Visit, code: ErrorCode, headers: Record<string, string> = {}): Promise<void> {
-  return answerInstead(page, LISTS, ERRORS[code].status, { error: code, message: '', request_id: 'req_1' }, headers);
+  const { status, meaning } = ERRORS[code];
+  return answerInstead(page, LISTS, status, { error: code, message: meaning, request_id: 'req_1' }, headers);
 }
 
 /** Calls of the page that are charged, and whose answers it shows. */
@@ -304,7 +305,7 @@ serviceTest(
     t.true(await page.locator('#layer-warnings').isDisabled());
     await page.click('label:has(#layer-alerts)');
     await page.waitForSelector('.layer.refused');
-    t.is(await said(page, '#layer-alerts-note'), 'The service answered 404.');
+    t.is(await said(page, '#layer-alerts-note'), 'Does not exist, or belongs to another business.');
     t.false(await page.locator('#trouble').isVisible());
     t.deepEqual(complaints, []);
   },
@@ -357,7 +358,10 @@ serviceTest(
     await page.keyboard.press('[');
     await page.waitForSelector('#trouble:not([hidden])');
     await page.waitForTimeout(400);
-    t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
+    t.is(
+      await said(page, '#trouble-words'),
+      'Requests per minute exceeded, or those of a UTC day where the plan bounds them. Try again in 23 s.',
+    );
     t.is(await said(page, '#data-time'), 'nothing shown');
     t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
     await page.unroute(LISTS);
@@ -373,7 +377,7 @@ serviceTest('a key without the scope is told so, and another can be entered', { 
   await refuse(visit, 'insufficient_scope');
   await page.reload();
   await page.waitForSelector('#key-dialog[open]');
-  t.regex(await said(page, '#key-trouble'), /lacks the scope tiles:read/);
+  t.regex(await said(page, '#key-trouble'), /^Key lacks the required scope\.$/);
   await page.unroute(LISTS);
   await page.fill('#key', key);
   await page.keyboard.press('Enter');

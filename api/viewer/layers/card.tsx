@@ -102,9 +102,9 @@ effect(() => {
   for (const row of rows.values()) row.refusal = null;
 });
 effect(() => {
-  const { day, view, frame, layers, place, key, shown, drawn } = state;
+  const { day, view, scan_id, layers, place, key, shown, drawn } = state;
   const isNeeded = !folded.layers || LAYERS.some((layer) => layer.kind === 'read' && layers.includes(layer.id));
-  if (theMap() && [day, view, frame, place, key, shown, drawn].length > 0) untracked(() => void sync(isNeeded));
+  if (theMap() && [day, view, scan_id, place, key, shown, drawn].length > 0) untracked(() => void sync(isNeeded));
 });
 
 /** Draws the layers that are on, and reads those that may be read without another click. */

@@ -1,7 +1,7 @@
 import type { DayIndex } from '../data/day.ts';
 import { fitHail } from '../display.ts';
 import { state } from '../state.ts';
-import { chooseView, isNewest, openDate, refresh, reopenNewest, step, stepDay, wake } from '../time/dates.ts';
+import { chooseView, isNewest, openDate, openNewest, refresh, step, stepDay } from '../time/dates.ts';
 import { axisOf, OUTAGE_MS } from '../time/span.ts';
 import { SWATH_MIN_MM } from './palette.ts';
 import { Button, Card, Fold, opening, Say, Toggle, Tool } from './parts.tsx';
@@ -45,7 +45,7 @@ export function Panel() {
       </div>
       <div class="row spread quiet">
         <Button id="fit" class="link" onClick={() => void fitHail()} children="Show all hail" />
-        <Button id="newest" class="link" onClick={reopenNewest} children="Newest date" />
+        <Button id="newest" class="link" onClick={() => void openNewest()} children="Newest date" />
       </div>
       <Fold card="panel" label="Date and view" />
     </Card>
@@ -64,7 +64,6 @@ function Live() {
   const isLate = age_ms > OUTAGE_MS;
   const toggle = () => {
     state.live = !live;
-    wake();
   };
   return (
     <div id="live-row" class={`row ${isLate ? 'late' : ''}`} hidden={!isShown}>
@@ -72,7 +71,7 @@ function Live() {
       <span id="age" class="grow">
         {`Newest scan ${agoInWords(age_ms)}${isLate ? '; none has come since' : ''}`}
       </span>
-      <Tool id="refresh" icon="refresh" label="Look for newer scans" onClick={refresh} />
+      <Tool id="refresh" icon="refresh" label="Look for newer scans" onClick={() => void refresh()} />
     </div>
   );
 }

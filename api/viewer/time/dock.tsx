@@ -80,12 +80,12 @@ function Clock() {
 
 /** Scans as bars of their largest hail on an axis that is true to time, with a slider over them. */
 function Timeline() {
-  const { view, frame, place } = state;
+  const { view, place } = state;
   const frames = state.day?.frames ?? NO_FRAMES;
   const axis = useMemo(() => axisOf(frames), [frames]);
   const zone = place && zoneAt(place);
   const bars = useMemo(() => <Bars frames={frames} zone={zone} />, [frames, zone]);
-  const shown = view === 'scan' && frame !== null ? frames[frame] : undefined;
+  const shown = view === 'scan' ? chosenFrame() : undefined;
   const here = shown ? shareOf(axis, Date.parse(shown.scan_time)) : 1;
   const seconds = (ms: number) => Math.round((ms - axis.from_ms) / 1000);
   const max = seconds(axis.to_ms);
@@ -98,7 +98,7 @@ function Timeline() {
   };
   const onInput = (value: number) => {
     const index = nearestScan(axis, axis.from_ms + 1000 * value);
-    if (index >= 0 && (index !== frame || view !== 'scan')) goToScan(index);
+    if (frames[index] !== shown) goToScan(index);
   };
   return (
     <div id="timeline" class="grow">

@@ -1,32 +1,38 @@
-import { HAIL_DAYS_MAX, type HailDays } from '../data/service.ts';
-import { addDays } from '../page/words.ts';
+import type { Events } from '../../../schemas/resources/event-day.ts';
+import { addDays, utcDate } from '../../../schemas/time.ts';
+import { HAIL_DAYS_MAX } from '../data/service.ts';
 import { service } from '../site.ts';
 import { reactive } from '../state.ts';
 
 /** Dates with hail as far as they were requested. */
 export const hailDays = reactive({
   /** Newest first. */
-  days: [] as HailDays['events'],
-  without_data: [] as HailDays['dates_without_data'],
+  days: [] as Events['events'],
+  without_data: [] as Events['dates_without_data'],
   /** First date that was requested, and the last one; null before the first request. */
-  range: null as { readonly start: string; readonly end: string } | null,
-  /** ‹ and › go to dates with hail only. */
-  skips_dry: true,
+  range: null as Events['date_range'] | null,
 });
+let asked: Promise<void> | null = null;
 
 /** Requests the newest year, if it has not been; `is_further` requests the year before those that are known. */
 export async function loadHailDays(is_further = false): Promise<void> {
-  const known = hailDays.range;
-  if (known !== null && !is_further) return;
-  const look = known === null ? await service.look() : null;
-  const last = known
-    ? addDays(known.start, -1)
-    : (look?.scan_time ?? new Date(service.now_ms()).toISOString()).slice(0, 10);
-  const { start, end, events, dates_without_data } = await service.hailDays(last);
-  if (hailDays.range !== known) return;
-  hailDays.days = [...hailDays.days, ...events].sort((a, b) => (a.event_date < b.event_date ? 1 : -1));
-  hailDays.without_data = [...hailDays.without_data, ...dates_without_data];
-  hailDays.range = { start, end: known?.end ?? end };
+  if (hailDays.range !== null && !is_further) return;
+  asked ??= load().finally(() => {
+    asked = null;
+  });
+  await asked;
+}
+
+async function load(): Promise<void> {
+  const { days, without_data, range } = hailDays;
+  const newest = async () => (await service.look()).scan_time?.slice(0, 10) ?? utcDate(service.now_ms());
+  const last = range === null ? await newest() : addDays(range.start, -1);
+  const { events, dates_without_data, date_range } = await service.hailDays(last);
+  Object.assign(hailDays, {
+    days: [...days, ...events].sort((a, b) => b.event_date.localeCompare(a.event_date)),
+    without_data: [...without_data, ...dates_without_data],
+    range: { start: date_range.start, end: range?.end ?? date_range.end },
+  });
 }
 
 /** The next date with hail after a date, or the last one before it; null where the known dates end. */

@@ -17,9 +17,8 @@ export function axisOf(frames: readonly Pick<Frame, 'scan_time'>[]) {
   return { from_ms: times_ms[0] ?? 0, to_ms: times_ms.at(-1) ?? 0, times_ms, outages };
 }
 
-/** Index of the scan nearest to an instant; -1 without scans, and for what is no instant. */
+/** Index of the scan nearest to an instant; -1 without scans. */
 export function nearestScan({ times_ms }: Pick<Axis, 'times_ms'>, at_ms: number): number {
-  if (Number.isNaN(at_ms)) return -1;
   return times_ms.reduce(
     (best, time_ms, i) => (best < 0 || Math.abs(time_ms - at_ms) < Math.abs(times_ms[best] - at_ms) ? i : best),
     -1,
