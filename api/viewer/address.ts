@@ -1,24 +1,14 @@
 import { addDays, scanTime } from '../../schemas/time.ts';
-import type { LngLat, MapPlace, Span, View } from './data/day.ts';
+import type { LngLat, MapPlace } from './data/day.ts';
+import { chosenDate, chosenFrame, state } from './state.ts';
 
 /** Ids of the layers, in the order of their card. */
 export const LAYER_IDS = 'hail smooth reflectivity storms warnings outlooks reports locations areas alerts'.split(' ');
 /** Layers that are on while the address names none. */
 export const DEFAULT_LAYERS: readonly string[] = ['hail'];
 
-/** Content of the address's hash; null where the page chooses. */
-export interface Address {
-  readonly date: string | null;
-  readonly view: View;
-  readonly span: Span;
-  /** Scan id. */
-  readonly frame: string | null;
-  /** Ids of the layers that are on. */
-  readonly layers: readonly string[];
-  readonly place: MapPlace | null;
-  /** The pinned place. */
-  readonly pin: LngLat | null;
-}
+/** What an address names of the state; null where the page chooses. */
+type Address = Pick<typeof state, 'date' | 'view' | 'span' | 'scan_id' | 'layers' | 'place' | 'pin'>;
 
 const ZOOM_MAX = 22;
 /** More of a wrong value is not repeated to the reader. */
@@ -39,7 +29,7 @@ export function readAddress(hash: string): Address {
     date: isDate(date) && !isRecent ? date : null,
     view: view === 'scan' ? 'scan' : 'day',
     span: isRecent ? 'recent' : 'date',
-    frame: isScanId(frame) ? frame : null,
+    scan_id: isScanId(frame) ? frame : null,
     layers: readLayers(values.get('layers')),
     place: readPlace(values.get('map') ?? ''),
     pin: readPin(values.get('pin') ?? ''),
@@ -49,30 +39,31 @@ export function readAddress(hash: string): Address {
 /** The first value of an address that names no date and no scan, in words; null for an address without such a value. */
 export function addressFault(hash: string): string | null {
   const values = new URLSearchParams(hash.replace(/^#/, ''));
-  const date = values.get('date');
-  const frame = values.get('frame');
-  if (date && !isDate(date)) return `This link names the date “${clipped(date)}”, which does not exist.`;
-  if (frame && !isScanId(frame))
-    return `This link names the scan “${clipped(frame)}”, which is not the name of a scan.`;
-  return null;
-}
-
-function clipped(text: string): string {
-  return text.length > REPEATED_MAX ? `${text.slice(0, REPEATED_MAX)}…` : text;
+  const [date, frame] = ['date', 'frame'].map((name) => values.get(name)?.slice(0, REPEATED_MAX));
+  if (date && !isDate(date)) return `This link names the date “${date}”, which does not exist.`;
+  return frame && !isScanId(frame) ? `This link names the scan “${frame}”, which is not the name of a scan.` : null;
 }
 
 /** Hash from which `readAddress` reads the same address. */
-export function writeAddress({ date, view, span, frame, layers, place, pin }: Address): string {
+export function writeAddress({ date, view, span, scan_id, layers, place, pin }: Address): string {
   const isRecent = span === 'recent' && view === 'day';
   const parts = [
     `view=${isRecent ? 'recent' : view}`,
     !isRecent && date && `date=${date}`,
-    view === 'scan' && frame && `frame=${frame}`,
+    view === 'scan' && scan_id && `frame=${scan_id}`,
     layers.join() !== DEFAULT_LAYERS.join() && `layers=${layers.join()}`,
     pin && `pin=${pin.lat.toFixed(5)},${pin.lng.toFixed(5)}`,
     place && `map=${place.zoom.toFixed(2)}/${place.lat.toFixed(4)}/${place.lon.toFixed(4)}`,
   ];
   return `#${parts.filter(Boolean).join('&')}`;
+}
+
+/** Hash of the address that shows the state. */
+export function stateAddress(): string {
+  const { day, date, scan_id, view, span, layers, place, pin } = state;
+  const chosen =
+    day?.date === date ? { date: chosenDate(), scan_id: chosenFrame()?.scan_id ?? null } : { date, scan_id };
+  return writeAddress({ ...chosen, view, span, layers, place, pin });
 }
 
 /** Ids of known layers, in the order of the card; `layers=` is none. */

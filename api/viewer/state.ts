@@ -1,5 +1,4 @@
 import { batch, signal } from '@preact/signals';
-import { writeAddress } from './address.ts';
 import type { DayIndex, Frame, LngLat, MapPlace, Span, View } from './data/day.ts';
 
 /** An object whose properties are signals: components and effects that read one are run again when it changes. */
@@ -30,8 +29,6 @@ export const state = reactive({
   /** Id of the chosen scan; null for the newest with hail, further ones included. */
   scan_id: null as string | null,
 
-  /** Counts the reader's requests for a date: the answer to an earlier request is dropped. */
-  turn: 0,
   day: null as DayIndex | null,
   /** Newest date of the service, as far as the page knows. */
   newest: null as string | null,
@@ -100,12 +97,4 @@ export function chosenDate({ day, view, date } = state): string | null {
   const before = day?.before;
   const shown = view === 'scan' ? chosenFrame() : undefined;
   return before && shown && day.frames.indexOf(shown) < before.scans ? before.date : date;
-}
-
-/** Hash of the address that shows the state. */
-export function stateAddress(): string {
-  const { day, date, scan_id, view, span, layers, place, pin } = state;
-  const isRead = day?.date === date;
-  const frame = isRead ? (chosenFrame()?.scan_id ?? null) : scan_id;
-  return writeAddress({ view, span, layers, place, pin, date: isRead ? chosenDate() : date, frame });
 }

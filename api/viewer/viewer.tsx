@@ -1,6 +1,6 @@
 /*
  * Entry of the map page. `make install` bundles these modules, their packages and the style sheet (viewer.css). They may import each
- * other, packages that run in browsers, and the palette and sizes in schemas/, which import nothing.
+ * other, packages that run in browsers, and what in schemas/ imports nothing.
  *
  *   state, address   what the page shows: one object of signals, which everybody reads and changes; the address is its text
  *   site, display    the service, the archives and the map of this page; draws the state on the map
@@ -15,6 +15,7 @@
 import { effect } from '@preact/signals';
 import { AttributionControl } from 'maplibre-gl';
 import { render } from 'preact';
+import { stateAddress } from './address.ts';
 import { Layers, letLinkRead } from './layers/card.tsx';
 import { Dialog } from './page/dialogs.tsx';
 import { onKey, pick } from './page/keys.ts';
@@ -28,7 +29,7 @@ import { Find } from './place/find.tsx';
 import { Pin } from './place/pin.tsx';
 import { Picked } from './place/spot.tsx';
 import { hidePrices, mapOpened, ownKey } from './site.ts';
-import { state, stateAddress } from './state.ts';
+import { state } from './state.ts';
 import { enterKey, look, openLink, refresh } from './time/dates.ts';
 import { Dock } from './time/dock.tsx';
 

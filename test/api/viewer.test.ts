@@ -184,7 +184,7 @@ test('an address brings back date, view, scan, layers and place', async (t) => {
     date: '2026-11-21',
     view: 'scan',
     span: 'date',
-    frame: '20261121T040511Z',
+    scan_id: '20261121T040511Z',
     layers: ['reflectivity', 'storms'],
     place: { zoom: 6.2, lat: 36.1, lon: -98.5 },
     pin: null,
@@ -194,7 +194,7 @@ test('an address brings back date, view, scan, layers and place', async (t) => {
 
 test('what an address says wrongly counts as not said', async (t) => {
   const nothing = {
-    ...{ date: null, view: 'day', span: 'recent', frame: null, place: null, pin: null },
+    ...{ date: null, view: 'day', span: 'recent', scan_id: null, place: null, pin: null },
     layers: DEFAULT_LAYERS,
   };
   for (const hash of [

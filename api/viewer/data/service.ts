@@ -1,6 +1,6 @@
 import type { Events } from '../../../schemas/resources/event-day.ts';
 import type { Health as HealthBody } from '../../../schemas/resources/health.ts';
-import { addDays } from '../../../schemas/time.ts';
+import { addDays, MS_PER_DAY, timestamp } from '../../../schemas/time.ts';
 import { SWATH_MIN_MM } from '../page/palette.ts';
 import type { DayIndex, Frame, Span } from './day.ts';
 
@@ -13,7 +13,7 @@ export interface Health {
 }
 
 /** Most dates in one answer of GET /v1/events. */
-export const HAIL_DAYS_MAX = 365;
+const HAIL_DAYS_MAX = 365;
 
 /** A failed call, with a message for the reader of the map. */
 export class ServiceError extends Error {
@@ -119,8 +119,6 @@ export function openService(api: string, readKey: () => string | null, is_public
   };
 }
 
-const RECENT_HOURS = 24;
-
 /**
  * The last 24 hours until the newest scan: its date, and the scans of the date before that are not older. An archive of swaths
  * holds a whole date, so that it is left out when no scan of these hours has such hail, and named when it shows more than them.
@@ -128,11 +126,10 @@ const RECENT_HOURS = 24;
 export function lastHours(newest: DayIndex, before: DayIndex): DayIndex {
   const last = newest.frames.at(-1);
   if (!last || before.date === null) return newest;
-  const from_ms = Date.parse(last.scan_time) - RECENT_HOURS * 3_600_000;
-  const from = new Date(from_ms).toISOString().replace('.000Z', 'Z');
+  const from = timestamp(Date.parse(last.scan_time) - MS_PER_DAY);
   const isSwath = ({ max_size_mm }: Frame) => max_size_mm !== null && max_size_mm >= SWATH_MIN_MM;
-  const isRecent = ({ scan_time }: Frame) => Date.parse(scan_time) >= from_ms;
-  const kept = before.frames.filter(isRecent);
+  const kept = before.frames.filter(({ scan_time }) => scan_time >= from);
+  const earlier = before.frames.slice(0, before.frames.length - kept.length);
   const isMixed = kept.length > 0 && before.source !== newest.source;
   return {
     ...newest,
@@ -143,7 +140,7 @@ export function lastHours(newest: DayIndex, before: DayIndex): DayIndex {
       daily_url: kept.some(isSwath) ? before.daily_url : null,
       scans: kept.length,
       from,
-      shows_earlier: before.frames.some((frame) => !isRecent(frame) && isSwath(frame)),
+      shows_earlier: earlier.some(isSwath),
     },
   };
 }

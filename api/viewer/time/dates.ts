@@ -7,30 +7,32 @@ import { SWATH_MIN_MM } from '../page/palette.ts';
 import { clockInWords, dateInWords, timeInWords } from '../page/words.ts';
 import { archives, askForKey, service, setKey, theMap } from '../site.ts';
 import { change, state } from '../state.ts';
-import { hailDays, nearestWithData, nextHailDay } from './hail-days.ts';
+import { hailDays, nextHailDay } from './hail-days.ts';
 import { axisOf, nearestScan } from './span.ts';
 
 /** Stepping through dates requests only the date at which the reader stops. */
 const STEP_MS = 250;
+/** Counts the reader's requests: the answer to an earlier one is dropped. */
+let turn = 0;
 
 /** Requests what the state names with these changes, unless another request follows within `wait_ms`, and shows it. */
 async function open(chosen: Partial<typeof state> = {}, wait_ms = 0): Promise<void> {
-  const turn = state.turn + 1;
-  change({ ...chosen, turn, playing: false, trouble: null, notice: null, busy: true });
+  const own = ++turn;
+  change({ ...chosen, playing: false, trouble: null, notice: null, busy: true });
   await new Promise((resolve) => setTimeout(resolve, wait_ms));
-  if (turn !== state.turn) return;
+  if (own !== turn) return;
   const { span, date, scan_id } = state;
   try {
     const day = await service.list(state);
-    if (turn !== state.turn) return;
+    if (own !== turn) return;
     if (span === 'recent' || date === null) state.newest = day.date;
     if (scan_id !== null) state.scan_id = nearestId(day, scan_id);
     await showDay(day);
     void look();
   } catch (error) {
-    if (turn === state.turn) showError(error);
+    if (own === turn) showError(error);
   } finally {
-    if (turn === state.turn) state.busy = false;
+    if (own === turn) state.busy = false;
   }
 }
 
@@ -73,23 +75,14 @@ export function chooseView(choice: 'recent' | View): void {
   void showView();
 }
 
-/** Opens what a link names; of a date without scans the nearest one with scans, and says so. */
+/** Opens what a link names, and says what of it does not exist. */
 export async function openLink(hash: string): Promise<void> {
   const fault = addressFault(hash);
-  const { date, frame, place, ...named } = readAddress(hash);
+  const { place, ...named } = readAddress(hash);
   if (place) theMap()?.map.jumpTo({ center: [place.lon, place.lat], zoom: place.zoom });
-  await open({ ...named, date, scan_id: frame, place: place ?? state.place, pin_name: null });
-  if (fault !== null && state.day !== null)
-    state.notice = `${fault} ${date === null ? 'The newest data are shown.' : 'The newest hail of the date is shown.'}`;
-  if (date === null || state.date !== date || state.day?.frames.length !== 0) return;
-  const { turn } = state;
-  // Without an answer the newest date is shown, and the notice says so.
-  const nearest = await nearestWithData(date).catch(() => null);
-  if (turn !== state.turn) return;
-  await (nearest === null ? openNewest() : openDate(nearest));
-  const shown = state.day?.date;
-  if (shown)
-    state.notice = `Nothing is published for ${dateInWords(date)}. ${dateInWords(shown)} is shown, ${nearest === null ? 'the newest date' : 'the nearest date with scans'}.`;
+  await open({ ...named, place: place ?? state.place, pin_name: null });
+  const instead = named.date === null ? 'The newest data are shown.' : 'The newest hail of the date is shown.';
+  if (fault !== null && state.day !== null) state.notice = `${fault} ${instead}`;
 }
 
 function showError(error: unknown): void {
@@ -101,6 +94,10 @@ function showError(error: unknown): void {
     return;
   }
   askForKey(state.key === null ? null : words);
+  tellKey(words);
+}
+
+function tellKey(words: string): void {
   state.trouble = { words, label: 'Enter a key', act: askForKey };
 }
 
@@ -137,12 +134,8 @@ export async function step(by: number): Promise<void> {
  * Newer scans, while the newest date is open and the page is visible.
  */
 
-/** The service is asked for its newest scan this often: free of credits, and far below any rate limit. */
-const LOOK_EVERY_MS = 20_000;
-/** Pages that were opened together do not ask together. */
-const SPREAD = 0.2;
-/** After an error the pause doubles, up to this. */
-const LOOK_AT_LEAST_EVERY_MS = 300_000;
+/** The service is asked for its newest scan this often: free of credits. After an error the pause doubles, up to the other. */
+const [LOOK_EVERY_MS, LOOK_AT_LEAST_EVERY_MS] = [20_000, 300_000];
 let pause_ms = LOOK_EVERY_MS;
 let next_look_ms = 0;
 
@@ -165,20 +158,21 @@ export async function look(): Promise<void> {
     pause_ms = LOOK_EVERY_MS;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    if (error.needs_key) state.trouble = { words: error.message, label: 'Enter a key', act: askForKey };
+    if (error.needs_key) tellKey(error.message);
     pause_ms = Math.min(LOOK_AT_LEAST_EVERY_MS, Math.max(2 * pause_ms, 1000 * error.retry_s));
   } finally {
-    next_look_ms = Date.now() + pause_ms * (1 + SPREAD * (Math.random() - 0.5));
+    // Pages that were opened together do not ask together.
+    next_look_ms = Date.now() + pause_ms * (0.9 + 0.2 * Math.random());
   }
 }
 
 /** Loads what is shown again, of which there is a further scan, and keeps what the reader looks at. */
 async function reload(): Promise<void> {
-  const { turn, date } = state;
+  const own = turn;
   // The date that ended may have got scans after it was loaded.
-  if (date !== null) service.forget(date);
+  if (state.date !== null) service.forget(state.date);
   const day = await service.list(state);
-  if (turn !== state.turn) return;
+  if (own !== turn) return;
   forgetArchive();
   await showDay(day);
 }

@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import type { Frame } from '../data/day.ts';
 import { Bar, percent } from '../page/chart.tsx';
@@ -12,15 +11,10 @@ import { axisOf, nearestScan, shareOf } from './span.ts';
 import { clockOfZone, hourOfZone, ownZone, zoneAt } from './zones.ts';
 
 const MINUTE_MS = 60_000;
-const LABEL_STEPS_MIN = [10, 15, 30, 60, 120, 180, 240, 360, 720];
-/** Width of a label and of what stands beside the timeline. */
-const LABEL_PX = 54;
-const BESIDE_PX = 300;
+/** Steps between labels, of which there are at most so many. */
+const LABEL_STEPS_MIN = [10, 15, 30, 60, 120, 180];
+const LABELS_MAX = 12;
 const NO_FRAMES: readonly Frame[] = [];
-const width_px = signal(innerWidth);
-addEventListener('resize', () => {
-  width_px.value = innerWidth;
-});
 
 /** Player, clock and timeline, and the words of caution. */
 export function Dock() {
@@ -134,8 +128,7 @@ function Bars({ frames, zone }: { frames: readonly Frame[]; zone: string | null 
   const shares = axis.times_ms.map((time_ms) => shareOf(axis, time_ms));
   const room = (i: number) => Math.min((shares[i + 1] ?? 2) - shares[i], shares[i] - (shares[i - 1] ?? -1));
   const minutes = (axis.to_ms - axis.from_ms) / MINUTE_MS;
-  const labels = Math.max(1, (width_px.value - BESIDE_PX) / LABEL_PX);
-  const every_ms = MINUTE_MS * (LABEL_STEPS_MIN.find((step) => minutes / step <= labels) ?? 720);
+  const every_ms = MINUTE_MS * (LABEL_STEPS_MIN.find((step) => minutes / step <= LABELS_MAX) ?? 180);
   const first = Math.ceil(axis.from_ms / every_ms);
   const hours = Array.from({ length: Math.floor(axis.to_ms / every_ms) - first + 1 }, (_, i) => (first + i) * every_ms);
   return (

@@ -1,6 +1,5 @@
 import type { Events } from '../../../schemas/resources/event-day.ts';
 import { addDays, utcDate } from '../../../schemas/time.ts';
-import { HAIL_DAYS_MAX } from '../data/service.ts';
 import { service } from '../site.ts';
 import { reactive } from '../state.ts';
 
@@ -8,7 +7,6 @@ import { reactive } from '../state.ts';
 export const hailDays = reactive({
   /** Newest first. */
   days: [] as Events['events'],
-  without_data: [] as Events['dates_without_data'],
   /** First date that was requested, and the last one; null before the first request. */
   range: null as Events['date_range'] | null,
 });
@@ -24,13 +22,12 @@ export async function loadHailDays(is_further = false): Promise<void> {
 }
 
 async function load(): Promise<void> {
-  const { days, without_data, range } = hailDays;
+  const { days, range } = hailDays;
   const newest = async () => (await service.look()).scan_time?.slice(0, 10) ?? utcDate(service.now_ms());
   const last = range === null ? await newest() : addDays(range.start, -1);
-  const { events, dates_without_data, date_range } = await service.hailDays(last);
+  const { events, date_range } = await service.hailDays(last);
   Object.assign(hailDays, {
     days: [...days, ...events].sort((a, b) => b.event_date.localeCompare(a.event_date)),
-    without_data: [...without_data, ...dates_without_data],
     range: { start: date_range.start, end: range?.end ?? date_range.end },
   });
 }
@@ -40,13 +37,4 @@ export async function nextHailDay(date: string, by: number): Promise<string | nu
   await loadHailDays();
   const dates = hailDays.days.map(({ event_date }) => event_date);
   return (by > 0 ? dates.findLast((one) => one > date) : dates.find((one) => one < date)) ?? null;
-}
-
-/** The date with radar data nearest to a date, among the known ones; null without any. */
-export async function nearestWithData(date: string): Promise<string | null> {
-  await loadHailDays();
-  const { range, without_data } = hailDays;
-  const away = (one: string) => Math.abs(Date.parse(one) - Date.parse(date));
-  const all = Array.from({ length: HAIL_DAYS_MAX }, (_, i) => addDays(range?.end ?? date, -i));
-  return all.filter((one) => !without_data.includes(one)).sort((a, b) => away(a) - away(b))[0] ?? null;
 }

@@ -19,10 +19,8 @@ export function axisOf(frames: readonly Pick<Frame, 'scan_time'>[]) {
 
 /** Index of the scan nearest to an instant; -1 without scans. */
 export function nearestScan({ times_ms }: Pick<Axis, 'times_ms'>, at_ms: number): number {
-  return times_ms.reduce(
-    (best, time_ms, i) => (best < 0 || Math.abs(time_ms - at_ms) < Math.abs(times_ms[best] - at_ms) ? i : best),
-    -1,
-  );
+  const away = (i: number) => Math.abs(times_ms[i] - at_ms);
+  return times_ms.reduce((best, _, i) => (best < 0 || away(i) < away(best) ? i : best), -1);
 }
 
 /** Share of an axis at which an instant lies. */
