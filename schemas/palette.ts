@@ -128,3 +128,28 @@ export const MAP_REFLECTIVITY_COLORS: Readonly<Record<Scheme, readonly Reflectiv
     color: (REFLECTIVITY_COLORS.at(-1 - i) as ReflectivityColor).color,
   })),
 };
+
+/**
+ * A MapLibre style as JSON, in which `"{{name}}"` is a colour of the base map, `"{{sizes}}"` the colour of the size in the variable `mm`
+ * and `"{{bands}}"` that of the attribute `dbz`.
+ */
+export function colored(style: object, scheme: Scheme): string {
+  const steps = (value: readonly string[], [lowest, ...higher]: readonly (readonly [number, string])[]) => [
+    'step',
+    value,
+    lowest?.[1],
+    ...higher.flat(),
+  ];
+  const values: Readonly<Record<string, unknown>> = {
+    ...BASEMAPS[scheme],
+    sizes: steps(
+      ['var', 'mm'],
+      MAP_SIZE_COLORS[scheme].map(({ mm_min, color }) => [mm_min, color]),
+    ),
+    bands: steps(
+      ['get', 'dbz'],
+      MAP_REFLECTIVITY_COLORS[scheme].map(({ dbz_min, color }) => [dbz_min, color]),
+    ),
+  };
+  return JSON.stringify(style).replaceAll(/"\{\{(\w+)\}\}"/g, (_, name: string) => JSON.stringify(values[name]));
+}

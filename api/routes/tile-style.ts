@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { BASEMAPS, MAP_SIZE_COLORS, type Scheme } from '../../schemas/palette.ts';
+import { colored, type Scheme } from '../../schemas/palette.ts';
 import { ATTRIBUTIONS } from '../../schemas/provenance.ts';
 import { ApiError } from '../http/errors.ts';
 import { JSON_TYPE } from '../http/reply.ts';
@@ -8,6 +7,7 @@ import type { Edition } from '../published/catalog.ts';
 import type { PublicRoute } from '../server/public.ts';
 import { parseQuery } from '../server/validate.ts';
 import type { Services } from '../services.ts';
+import style from '../viewer/map/style.json' with { type: 'json' };
 import { GROUND_SOURCES, groundPath } from './viewer.ts';
 
 /**
@@ -28,19 +28,18 @@ export function tileStyle(services: Pick<Services, 'catalog' | 'base_url' | 'til
         url: `pmtiles://${archiveUrl(services, 'daily', day.date, day.path)}`,
         attribution: ATTRIBUTIONS[day.source],
       };
+      const sources = {
+        ground: { type: 'vector', url: `pmtiles://${ground}`, attribution: GROUND_SOURCES },
+        ...(hail && { hail }),
+      };
       ctx.set({ 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=60' });
       ctx.body = JSON.stringify({
         version: 8,
         name: day === null ? 'Ground' : `Hail of ${day.date}`,
         center: [-97, 38],
         zoom: 3.5,
-        sources: {
-          ground: { type: 'vector', url: `pmtiles://${ground}`, attribution: GROUND_SOURCES },
-          ...(hail && { hail }),
-        },
-        layers: layersOf(scheme === 'dark' ? 'dark' : 'light').filter(
-          ({ source }) => source !== 'hail' || hail !== null,
-        ),
+        sources,
+        layers: layersOf(scheme === 'dark' ? 'dark' : 'light', Object.keys(sources)),
       });
     },
   };
@@ -56,14 +55,15 @@ async function drawnDay(edition: Edition, dates: readonly string[]) {
   return null;
 }
 
-const LAYERS = readFileSync(new URL('./tile-style.json', import.meta.url), 'utf8');
-
-/** Ground below the hail, borders and marks above it. */
-function layersOf(scheme: Scheme): readonly { readonly source?: string }[] {
-  const [lowest, ...sizes] = MAP_SIZE_COLORS[scheme];
-  const bands = ['step', ['get', 'mm_min'], lowest?.color, ...sizes.flatMap(({ mm_min, color }) => [mm_min, color])];
-  const values: Readonly<Record<string, unknown>> = { ...BASEMAPS[scheme], sizes: bands };
-  const text = LAYERS.replaceAll(/"\{\{(\w+)\}\}"/g, (_, name: string) => JSON.stringify(values[name]));
-  const layers: readonly { readonly id: string; readonly source?: string }[] = JSON.parse(text);
-  return layers.map((layer) => (layer.source === undefined ? layer : { ...layer, 'source-layer': layer.id }));
+/** Layers of the map page, which begins with its global state, without names and scans; tracks are not smoothed. */
+function layersOf(scheme: Scheme, sources: readonly string[]): readonly object[] {
+  const state: Readonly<Record<string, { readonly default: unknown }>> = style.state;
+  const text = colored(style.layers, scheme)
+    .replaceAll(/\["global-state","(\w+)"\]/g, (_, name: string) => JSON.stringify(state[name]?.default))
+    .replaceAll('"source":"smooth"', '"source":"hail"');
+  const layers: readonly { id: string; type: string; source?: string }[] = JSON.parse(text);
+  const isDrawn = /^(?!town|scan|smooth)/;
+  return layers.filter(
+    ({ id, type, source = 'ground' }) => sources.includes(source) && type !== 'symbol' && isDrawn.test(id),
+  );
 }

@@ -42,8 +42,8 @@ export async function showView(): Promise<void> {
   state.loading = true;
   if (view === 'scan') prefetch(day.frames, day.frames.indexOf(frame));
   const { daily_url = null, from = '' } = day.before ?? {};
-  const before = view === 'day' && daily_url !== null && daily_url !== url ? { from, daily_url } : null;
-  await map.show({ view, url, before });
+  const hasBefore = view === 'day' && daily_url !== null && daily_url !== url;
+  await map.show(hasBefore ? [daily_url, url] : [url], hasBefore ? from : '');
   // Of a whole day the newest scan says where radar looked.
   const { uncovered } = await archives.describe(frame.url);
   if (chosenUrl() !== url || state.day !== day) return;

@@ -5,8 +5,8 @@
  *   state, address   what the page shows: one object of signals, which everybody reads and changes; the address is its text
  *   site, display    the service, the archives and the map of this page; draws the state on the map
  *   data/     the API (service) and PMTiles over HTTP ranges, cached in pieces (archives)
- *   map/      MapLibre: whatever is drawn is a picture in slots (pictures): ground, hail, coverage, layers; smoothed tiles (smooth);
- *             content at a place (pick); shapes that a reader draws (draw)
+ *   map/      MapLibre: all that is drawn is one style (style.json), whose sources get archives and features (map); street map of the
+ *             operator (ground); joined and smoothed tiles (smooth); content at a place (pick); shapes that a reader draws (draw)
  *   layers/   further layers: one declaration each in registry; switches and reasons in one card
  *   time/     dates and newer scans, list of hail days, player, timeline
  *   place/    search (find), picked place (spot), pinned place (pin) with what fell, history and verification

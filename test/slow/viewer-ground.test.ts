@@ -257,7 +257,7 @@ serviceTest(
       return hailMap.getLayersOrder();
     });
     const height = (layer: string) => order.findIndex((id) => id.startsWith(layer));
-    t.true(height('streets-land') < height('day-swaths') && height('day-swaths') < height('streets-road'));
+    t.true(height('streets-land') < height('swaths') && height('swaths') < height('streets-road'));
     await page.setViewportSize(PHONE.viewport);
     for (const media of ['screen', 'print'] as const) {
       await page.emulateMedia({ media });

@@ -1,7 +1,7 @@
 import type { AddProtocolAction } from 'maplibre-gl';
-import { EtagMismatch, PMTiles, Protocol, type Source } from 'pmtiles';
+import { EtagMismatch, PMTiles, type Source } from 'pmtiles';
 import type { ArchiveNote } from '../map/coverage.ts';
-import { SMOOTH_MAX_ZOOM, smoothTile } from '../map/smooth.ts';
+import { joinTiles } from '../map/smooth.ts';
 
 /** Archives are read in pieces of this many bytes: the picture of a scan is rarely more than one or two. */
 export const PIECE_BYTES = 65536;
@@ -80,54 +80,47 @@ function join(pieces: readonly Piece[], start: number, length: number): ArrayBuf
 
 export type Archives = ReturnType<typeof openArchives>;
 
-/** Archives for MapLibre's protocols `pmtiles:` and `smooth:`, with prefetching. */
+/** Names of archives, and the place of one tile, in the address of a tile. */
+const TILE = /:\/\/(.*)\/(\d+)\/(\d+)\/(\d+)$/;
+
+/** Archives for MapLibre's protocols `hail:` and `smooth:`, with prefetching. */
 export function openArchives() {
   const pieces = openPieces();
-  const protocol = new Protocol();
-  const editions = new Map<string, number>();
-  /** Name of an archive for MapLibre: another one once it is read again. */
-  const nameOf = (url: string, before = 0) => `${url}#${(editions.get(url) ?? 0) - before}`;
-  const archive = (url: string, piece_bytes?: number): PMTiles => {
-    const opened = protocol.tiles.get(nameOf(url)) ?? new PMTiles(pieces.source(url, piece_bytes));
-    protocol.tiles.set(nameOf(url), opened);
-    return opened;
+  const opened = new Map<string, PMTiles>();
+  const open = (url: string, piece_bytes?: number): PMTiles => {
+    const archive = opened.get(url) ?? new PMTiles(pieces.source(url, piece_bytes));
+    opened.set(url, archive);
+    return archive;
   };
   /** Makes the next use read the archive again; pmtiles would cache a failed header for good. */
   const forget = (url: string) => {
     pieces.forget(url);
-    // The last edition may still be on the map.
-    protocol.tiles.delete(nameOf(url, 1));
-    editions.set(url, (editions.get(url) ?? 0) + 1);
+    opened.delete(url);
   };
-  const pmtiles = protocol.tilev4 as AddProtocolAction;
-  const smooth: AddProtocolAction = async (asked, abort) => {
-    const { data } = await pmtiles({ ...asked, url: asked.url.replace(/^smooth:/, 'pmtiles:') }, abort);
-    if (data instanceof Uint8Array) return { data: smoothTile(data) };
-    return { data: { ...(data as object), maxzoom: SMOOTH_MAX_ZOOM, tiles: [`${asked.url}/{z}/{x}/{y}`] } };
-  };
+  const protocol =
+    (is_smooth: boolean): AddProtocolAction =>
+    async ({ url }, { signal }) => {
+      const [, names = '', ...place] = TILE.exec(url) ?? [];
+      const [z, x, y] = place.map(Number);
+      const asked = names.split(' ').filter((name) => name !== '');
+      const tiles = await Promise.all(asked.map((name) => open(name).getZxy(z, x, y, signal)));
+      const found = tiles.flatMap((tile) => (tile === undefined ? [] : [new Uint8Array(tile.data)]));
+      return { data: joinTiles(found, is_smooth) };
+    };
   return {
-    protocols: { pmtiles, smooth },
+    protocols: { hail: protocol(false), smooth: protocol(true) },
+    open,
     forget,
-    /** Address of an archive for a MapLibre source; `piece_bytes`: how much of it is read at a time. */
-    address(url: string, piece_bytes?: number): string {
-      archive(url, piece_bytes);
-      return `pmtiles://${nameOf(url)}`;
-    },
-    /** Address of the same archive with smoothed outlines and lines. */
-    smoothAddress(url: string): string {
-      archive(url);
-      return `smooth://${nameOf(url)}`;
-    },
     /** Prefetches the bytes that most pictures need. A failure is dropped: showing the archive reports it if it lasts. */
     prefetch(url: string): void {
-      archive(url)
+      open(url)
         .getHeader()
         .catch(() => forget(url));
     },
     /** Metadata of an archive. */
     async describe(url: string): Promise<ArchiveNote> {
       try {
-        return (await archive(url).getMetadata()) as ArchiveNote;
+        return (await open(url).getMetadata()) as ArchiveNote;
       } catch (error) {
         forget(url);
         throw error;
@@ -135,3 +128,8 @@ export function openArchives() {
     },
   };
 }
+
+/** Address of the tiles of some archives, all of whose content is in one tile, that of the last on top. */
+export const tilesOf = (urls: readonly string[], protocol: 'hail' | 'smooth' = 'hail') => [
+  `${protocol}://${urls.join(' ')}/{z}/{x}/{y}`,
+];

@@ -9,10 +9,8 @@ import {
   type Asked,
   type Facts,
   factsOf,
-  layerPicture,
   lines,
   type MapLayer,
-  pictureOf,
   type Reading,
   type ReadLayer,
   type Shown,
@@ -117,7 +115,7 @@ async function sync(isHealthNeeded = true): Promise<void> {
   const now = shown();
   for (const layer of LAYERS) {
     const { drawn, visible, needs_key, reason, isFresh } = statusOf(layer, now);
-    theMap()?.put(pictureOf(layer), drawn ? layerPicture(layer, visible) : null);
+    theMap()?.draw(layer.id, drawn ? visible : []);
     if (layer.kind === 'free' || needs_key || !isOn(layer) || !state.shown || !mayRead.delete(layer.id)) continue;
     if (!layer.only_on_request && reason === null && !isFresh) void read(layer);
   }
@@ -158,7 +156,7 @@ export function switchLayer(id: string, on: boolean): void {
 export function factsAt(at: LngLat): Facts[] {
   const map = drawnMap();
   const items = LAYERS.flatMap((layer) => {
-    const { points, areas } = map?.drawnAt(at, pictureOf(layer)) ?? { points: [], areas: [] };
+    const { points, areas } = map?.drawnAt(at, layer.id) ?? { points: [], areas: [] };
     return [...points, ...areas].map(({ properties }) => properties);
   });
   const facts = [...new Map(items.map((properties) => [JSON.stringify(properties), properties])).values()].map(factsOf);

@@ -3,8 +3,6 @@ import type { Map as MapLibre } from 'maplibre-gl';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import type { View } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
-import type { Picture } from '../map/pictures.ts';
-import { layer, type Part } from '../map/style.ts';
 
 /** What the map shows at present, as far as layers depend on it. */
 export interface Shown {
@@ -56,10 +54,6 @@ interface AnyLayer {
   readonly label: string;
   /** Kinds of marks, for the key in the card. */
   readonly key: readonly { readonly color: string; readonly words: string }[];
-  /** How its content is drawn, from bottom to top: areas under the hail, whose colours are those of the legend, the rest over it. */
-  readonly marks: readonly Part[];
-  /** All of it lies under the hail. */
-  readonly is_under_hail?: true;
   /** Why the layer is not available for the date and view on the page; null where it is. */
   unavailable(shown: Shown): string | null;
   /** Summary of the marks on the map, before the note of the reading. */
@@ -91,21 +85,6 @@ export interface FreeLayer extends AnyLayer {
 }
 
 export type MapLayer = ReadLayer | FreeLayer;
-
-/** Name of the picture of a layer, and of its source. */
-export const pictureOf = ({ id }: MapLayer) => `layer-${id}`;
-
-/** The features of a layer as they are drawn. */
-export function layerPicture(of: MapLayer, features: readonly Feature[]): Picture {
-  const source = pictureOf(of);
-  return {
-    sources: { [source]: { type: 'geojson', data: { type: 'FeatureCollection', features: [...features] } } },
-    layers: Object.groupBy(
-      of.marks.map((part, i) => layer(`${source}-${i}`, source, part)),
-      ({ type }) => (type === 'fill' || of.is_under_hail ? 'areas' : 'marks'),
-    ),
-  };
-}
 
 export const feature = (geometry: Geometry, properties: Attributes): Feature => ({
   type: 'Feature',

@@ -6,7 +6,6 @@ import type { PortfolioLocations } from '../../../schemas/resources/portfolio-lo
 import type { Subscription } from '../../../schemas/resources/subscription.ts';
 import type { Warning, Warnings } from '../../../schemas/resources/warning.ts';
 import { ServiceError } from '../data/service.ts';
-import { byZoom, dot, expression, fill, line, text } from '../map/style.ts';
 import { REFLECTIVITY } from '../page/palette.ts';
 import { clockInWords, counted, MM_PER_INCH, motionInWords, timeInWords } from '../page/words.ts';
 import { chosenFrame } from '../state.ts';
@@ -30,16 +29,6 @@ import {
 } from './layer.ts';
 
 const NO_SCANS = 'No scans are published for this date.';
-const WHITE = '#fff';
-const COLOR = expression('get', 'color');
-const isOf = (type: 'Polygon' | 'LineString' | 'Point') => expression('==', ['geometry-type'], type);
-/** Words of one size on white; `offset` from their place, ems. */
-const label = (field: string, color: string, offset: [number, number], minzoom: number, anchor: 'top' | 'left') =>
-  text(['get', field], color, WHITE, {
-    minzoom,
-    layout: { 'text-size': 11.5, 'text-anchor': anchor, 'text-offset': offset, 'text-max-width': 9 },
-  });
-
 /** What a layer that can always be read says, all of whose reading belongs to whatever is shown. */
 const ALWAYS: Pick<ReadLayer, 'kind' | 'unavailable' | 'serves' | 'visible'> = {
   kind: 'read',
@@ -60,7 +49,6 @@ const hail: FreeLayer = {
   id: 'hail',
   label: 'Hail',
   key: [],
-  marks: [],
   unavailable: ({ span }) => (span === null ? NO_SCANS : null),
   features: () => [],
   inWords: (_visible, { view }) => (view === 'day' ? 'The whole day' : 'The scan at this time'),
@@ -99,7 +87,7 @@ const ARC_STEPS = 10;
 
 /** Storms of the scan with a motion, as its tiles have them; tiles overlap, so a storm may be in two. */
 function movingStorms(map: MapLibre): Feature[] {
-  const drawn = map.getSource('scan') ? map.querySourceFeatures('scan', { sourceLayer: 'storms' }) : [];
+  const drawn = map.querySourceFeatures('hail', { sourceLayer: 'storms' });
   const moving = drawn.filter(
     ({ geometry, properties: { speed_kmh, direction_deg } }) =>
       geometry.type === 'Point' && speed_kmh >= LEAST_KMH && direction_deg !== undefined,
@@ -143,17 +131,6 @@ const storms: FreeLayer = {
     const cones = visible.filter(({ geometry }) => geometry.type === 'Polygon');
     return `${counted(cones.length, 'moving storm')} in view`;
   },
-  marks: [
-    fill(CONE, 0.12, { filter: isOf('Polygon') }),
-    line(CONE, 1.2, { filter: isOf('Polygon'), paint: { 'line-opacity': 0.65 } }),
-    line(CONE, 1.4, { filter: isOf('LineString'), paint: { 'line-dasharray': [3, 2] } }),
-    dot(WHITE, 3, CONE, { filter: isOf('Point'), minzoom: 6 }),
-    text(expression('concat', ['to-string', ['get', 'minutes']], ' min'), CONE, WHITE, {
-      filter: isOf('Point'),
-      minzoom: 7.5,
-      layout: { 'text-size': 11, 'text-anchor': 'top', 'text-offset': [0, 0.5] },
-    }),
-  ],
 };
 
 /** Largest circle that GET /v1/warnings answers for, and its longest history. */
@@ -171,8 +148,6 @@ const KINDS: Readonly<Record<string, readonly [words: string, color: string]>> =
 };
 const OTHER_KIND = '#56646f';
 const KIND_NAMES = Object.keys(KINDS);
-const isWatch = expression('in', ['get', 'kind'], ['literal', KIND_NAMES.slice(2)]);
-const isWarning = expression('!', isWatch);
 
 /** An area that is in force for some time; the end has the clock alone where it is on the day of the beginning. */
 function areaInForce(kind: string, title: string, of: Warning | Warnings['watches'][number], said: Said): Feature[] {
@@ -249,12 +224,6 @@ const warnings: ReadLayer = {
     const when = view === 'day' ? (is_recent ? 'in the last 24 hours' : 'on this date') : 'in force at this scan';
     return `${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`;
   },
-  marks: [
-    fill(COLOR, expression('case', isWatch, 0.05, 0.14)),
-    line(WHITE, 4.5, { filter: isWarning, paint: { 'line-opacity': 0.85 } }),
-    line(COLOR, 2.4, { filter: isWarning }),
-    line(COLOR, 2, { filter: isWatch, paint: { 'line-dasharray': [4, 2] } }),
-  ],
 };
 
 /** Categories of a convective outlook with the colours that the Storm Prediction Center gives them, a little darker in lines. */
@@ -272,7 +241,6 @@ const RANKS = Object.keys(CATEGORIES);
 const outlooks: ReadLayer = {
   ...ALWAYS,
   id: 'outlooks',
-  is_under_hail: true,
   label: 'Storm outlook of today (SPC)',
   scope: 'outlooks:read',
   price: '5 credits',
@@ -309,19 +277,6 @@ const outlooks: ReadLayer = {
     const highest = visible.at(-1)?.properties?.name;
     return highest === undefined ? 'No thunderstorm area.' : `Up to ${highest}.`;
   },
-  marks: [
-    fill(COLOR, 0.4, { layout: { 'fill-sort-key': ['get', 'rank'] } }),
-    line(['get', 'edge'], 2.4),
-    text(['get', 'name'], ['get', 'edge'], WHITE, {
-      layout: {
-        'symbol-placement': 'line',
-        'symbol-spacing': 320,
-        'text-size': 11,
-        'text-offset': [0, 0.9],
-        'text-max-angle': 30,
-      },
-    }),
-  ],
 };
 
 const REPORT = '#0b7a4b';
@@ -393,7 +348,6 @@ const reports: ReadLayer = {
     const now = view === 'day' ? all : `${visible.length} within 15 minutes of this scan, ${all} ${of_dates}`;
     return `${now}.`;
   },
-  marks: [dot(REPORT, byZoom(3, 2.5, 8, 6), WHITE), label('label', REPORT, [0.8, 0], 7, 'left')],
 };
 
 const LOCATION = '#22303c';
@@ -425,10 +379,6 @@ const locations: ReadLayer = {
     return { features, note: cursor && `The first ${LOCATIONS_MAX} by name; the rest is not drawn.` };
   },
   inWords: ownInWords('Your portfolio has no locations.', 'location'),
-  marks: [
-    dot(WHITE, byZoom(3, 2.5, 8, 5), LOCATION, { paint: { 'circle-stroke-width': byZoom(3, 1.5, 8, 3) } }),
-    label('title', LOCATION, [0, 0.7], 8, 'top'),
-  ],
 };
 
 const AREA = '#6741a8';
@@ -461,12 +411,6 @@ const areas: ReadLayer = {
     return { features, note: all > areas.length ? `The last changed of ${all}.` : null };
   },
   inWords: ownInWords('You watch no areas.', 'area'),
-  marks: [
-    fill(AREA, 0.08, { filter: isOf('Polygon') }),
-    line(AREA, 2, { filter: isOf('Polygon') }),
-    dot(AREA, 5, WHITE, { filter: isOf('Point') }),
-    label('title', AREA, [0, 0], 6.5, 'top'),
-  ],
 };
 
 const ALERT = '#c2255c';
@@ -496,19 +440,6 @@ const alerts: ReadLayer = {
     return { features, note: next_cursor && `The oldest ${ALERTS_MAX}; the rest is not drawn.` };
   },
   inWords: ownInWords('You have no alert subscriptions.', 'subscription'),
-  marks: [
-    fill(ALERT, 0.05),
-    line(ALERT, 2, {
-      paint: {
-        'line-dasharray': [2, 1.5],
-        'line-opacity': ['case', ['==', ['get', 'status'], 'active'], 1, 0.45],
-      },
-    }),
-    text(['get', 'name'], ALERT, WHITE, {
-      minzoom: 6.5,
-      layout: { 'symbol-placement': 'line', 'text-size': 11.5, 'text-offset': [0, -0.9] },
-    }),
-  ],
 };
 
 /** Layers of the card, in its order. */

@@ -1,15 +1,25 @@
-import { effect } from '@preact/signals';
-import { addProtocol, Map as MapLibre, NavigationControl, type PaddingOptions, Point, ScaleControl } from 'maplibre-gl';
-import type { Archives } from '../data/archives.ts';
+import { computed, effect } from '@preact/signals';
+import type { Feature, Geometry } from 'geojson';
+import {
+  addProtocol,
+  type GeoJSONSource,
+  Map as MapLibre,
+  NavigationControl,
+  type PaddingOptions,
+  Point,
+  ScaleControl,
+  type VectorTileSource,
+} from 'maplibre-gl';
+import { colored } from '../../../schemas/palette.ts';
+import { type Archives, tilesOf } from '../data/archives.ts';
 import type { LngLat, MapPlace } from '../data/day.ts';
-import { BASEMAP } from '../page/palette.ts';
+import { meta } from '../page/page.ts';
+import { BASEMAP, SCHEME } from '../page/palette.ts';
 import { chosenFrame, state } from '../state.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
-import { groundPicture, openStreets } from './ground.ts';
-import { ARROW, type Hail, hailPicture, isSmooth, reflectivityPicture } from './hail.ts';
+import { addStreets, openStreets } from './ground.ts';
 import { type Finding, pickAmong } from './pick.ts';
-import { emptyStyle, openPictures, type Picture } from './pictures.ts';
-import { dot, layer } from './style.ts';
+import style from './style.json' with { type: 'json' };
 
 /** West, south, east, north of the contiguous states. */
 const CONUS: [number, number, number, number] = [-125, 24, -66.5, 50];
@@ -22,92 +32,110 @@ const DRAWN_AT_LATEST_MS = 4000;
 const IMAGE_PIXEL_RATIO = 2;
 /** The ground is drawn after this time, wherever the map is. */
 const GROUND_AT_LATEST_MS = 1000;
-const UNCOVERED = 'uncovered';
-const HATCH = 'hatch';
-const PICK = 'pick';
+/** Tiles of the ground are small. */
+const GROUND_PIECE_BYTES = 16384;
 
 type LatLon = Pick<MapPlace, 'lat' | 'lon'>;
 
 export type HailMap = Awaited<ReturnType<typeof openMap>>;
 
-/** The map: base map, hail of a day or a scan, and the content drawn at a place. */
+/** The map of style.json: code gives its sources archives and features, and its global state what of the hail is seen. */
 export async function openMap(
   container: HTMLElement,
   { archives, place }: { archives: Archives; place: MapPlace | null },
 ) {
   for (const [name, tile] of Object.entries(archives.protocols)) addProtocol(name, tile);
   const map = await loadMap(container, place);
-  const { put, layersOf } = openPictures(map);
   let uncovered: UncoveredBlocks | null = null;
-  let shown: Hail | null = null;
-  const putHail = () => {
-    const look = { is_seen: state.layers.includes('hail'), is_smooth: state.layers.includes('smooth') };
-    return put('hail', shown && hailPicture(shown, look, archives));
+  let has_hail = false;
+  /** Features of the sources that are no archives, as text. */
+  const contents = new Map<string, string>();
+  /** Draws features in place of those of the same source. */
+  const draw = (source: string, features: readonly Feature[]): void => {
+    const text = JSON.stringify(features);
+    if (text === (contents.get(source) ?? '[]')) return;
+    contents.set(source, text);
+    void map.getSource<GeoJSONSource>(source)?.setData({ type: 'FeatureCollection', features: [...features] });
   };
-  /** What is drawn of a picture at a place: dots near it, and areas, those on top first. */
-  const drawnAt = (at: LngLat, name: string) => {
+  const setTiles = (source: string, tiles: string[]) => map.getSource<VectorTileSource>(source)?.setTiles(tiles);
+  const setHail = (urls: readonly string[]): void => {
+    setTiles('hail', tilesOf(urls));
+    setTiles('smooth', tilesOf(urls, 'smooth'));
+    has_hail = urls.length > 0;
+  };
+  /** What is drawn of a source at a place: dots near it, and areas, those on top first. */
+  const drawnAt = (at: LngLat, source: string) => {
     const { x, y } = map.project(at);
-    const layers = layersOf(name);
     const near = new Point(x, y);
     const box: [Point, Point] = [near.sub(TOUCH), near.add(TOUCH)];
-    const points = map.queryRenderedFeatures(box, { layers }).filter(({ layer }) => layer.type === 'circle');
-    const areas = map
-      .queryRenderedFeatures(near, { layers })
-      .filter(({ layer }) => layer.type === 'fill' && !isSmooth(layer));
-    return { points, areas };
+    const layers = map.getLayersOrder().filter((id) => map.getLayer(id)?.source === source);
+    return {
+      points: map.queryRenderedFeatures(box, { layers }).filter(({ layer }) => layer.type === 'circle'),
+      areas: map.queryRenderedFeatures(near, { layers }).filter(({ layer }) => layer.type === 'fill'),
+    };
   };
 
-  /** Draws the ground once the map stands where it is to be seen: tiles of another place are not read. */
-  let ground = groundPicture(archives, null);
-  const putGround = () => put('ground', ground);
-  // The map does not wait for the streets, which another site may have.
-  openStreets(archives).then((streets) => {
-    const { sprite = [] } = streets ?? {};
-    for (const { id, url } of typeof sprite === 'string' ? [{ id: 'default', url: sprite }] : sprite)
-      map.addSprite(id, url);
-    ground = groundPicture(archives, streets);
-    if (layersOf('ground').length > 0) putGround();
-  }, reportError);
-
+  /** The ground is drawn once the map stands where it is to be seen: tiles of another place are not read. */
+  const { promise: placed, resolve: putGround } = Promise.withResolvers<void>();
   if (place) putGround();
   else setTimeout(putGround, GROUND_AT_LATEST_MS);
-  effect(() => void putHail());
+  void placed.then(() => {
+    const { href } = new URL(meta('hail-ground'), location.href);
+    archives.open(href, GROUND_PIECE_BYTES);
+    setTiles('ground', tilesOf([href]));
+  });
+  // The map does not wait for the streets, which another site may have.
+  Promise.all([openStreets(archives), placed]).then(([streets]) => streets && addStreets(map, streets), reportError);
   effect(() => {
+    const is_seen = state.layers.includes('hail');
+    const is_smooth = state.layers.includes('smooth');
+    const visible = (is: boolean) => (is ? 'visible' : 'none');
+    // Unseen hail stays on the map: a click still finds the size at a place, from the pixels of the grid, and storms their motion.
+    map.setGlobalStateProperty('exact', Number(is_seen && !is_smooth));
+    map.setGlobalStateProperty('dots', Number(is_seen));
+    map.setGlobalStateProperty('smooth', visible(is_seen && is_smooth));
+    map.setGlobalStateProperty('marks', visible(is_seen));
+    map.setGlobalStateProperty('tracks', visible(is_seen && state.view === 'day'));
+  });
+  const reflectivity = computed(() => {
     const isSeen = state.view === 'scan' && state.layers.includes('reflectivity');
-    const url = isSeen ? chosenFrame()?.reflectivity_url : null;
-    put('reflectivity', url ? reflectivityPicture(archives.address(url)) : null);
+    return isSeen ? (chosenFrame()?.reflectivity_url ?? null) : null;
+  });
+  effect(() => {
+    const { value } = reflectivity;
+    setTiles('reflectivity', tilesOf(value === null ? [] : [value]));
   });
   return {
     map,
-    put,
+    draw,
     drawnAt,
     /** Removes all hail and hatching from the map. */
     clear(): void {
-      shown = null;
-      putHail();
+      setHail([]);
       this.hatch(null);
     },
-    /** Shows hail in place of the current one. Resolves once drawn. */
-    async show(hail: Hail): Promise<void> {
+    /** Shows hail of archives, that of the last on top, without marks of storms before `from`. Resolves once drawn. */
+    async show(urls: readonly string[], from: string): Promise<void> {
       putGround();
-      shown = hail;
-      if (putHail()) await drawn(map);
+      map.setGlobalStateProperty('from', from);
+      setHail(urls);
+      await drawn(map);
     },
     /** Drawn size and storm at a place; null while nothing is shown. */
     sizeAt(at: LngLat): Finding | null {
-      if (shown === null) return null;
+      if (!has_hail) return null;
       const { points, areas } = drawnAt(at, 'hail');
       const here = map.project(at);
       return pickAmong(areas, points, (lng, lat) => map.project([lng, lat]).dist(here));
     },
     /** Marks the picked place; null removes the mark. */
     mark(at: LngLat | null): void {
-      put(PICK, at && ring(at));
+      draw('pick', at ? [feature({ type: 'Point', coordinates: [at.lng, at.lat] })] : []);
     },
     /** Hatches areas without radar coverage; null (coverage not known) hatches nothing. */
     hatch(blocks: UncoveredBlocks | null): void {
       uncovered = blocks;
-      put(UNCOVERED, blocks && hatching(blocks));
+      draw('uncovered', blocks ? [feature(uncoveredArea(blocks))] : []);
     },
     /** Whether radar covers a place; null where that is not known. */
     isCovered: (at: LngLat) => isCovered(uncovered, at),
@@ -138,7 +166,7 @@ export async function openMap(
 async function loadMap(container: HTMLElement, place: MapPlace | null): Promise<MapLibre> {
   const map = new MapLibre({
     container,
-    style: emptyStyle(),
+    style: JSON.parse(colored(style, SCHEME)),
     ...(place
       ? { center: [place.lon, place.lat], zoom: place.zoom }
       : { bounds: CONUS, fitBoundsOptions: { padding: 24 } }),
@@ -158,9 +186,9 @@ async function loadMap(container: HTMLElement, place: MapPlace | null): Promise<
   map.addControl(new ScaleControl({ unit: 'imperial', maxWidth: 90 }), 'top-right');
   map.addControl(new ScaleControl({ unit: 'metric', maxWidth: 90 }), 'top-right');
   await map.once('style.load');
-  map.addImage(ARROW, image(32, BASEMAP.track, 'fill', 'M26 16 8 7l4 9-4 9z'), { pixelRatio: IMAGE_PIXEL_RATIO });
+  map.addImage('arrow', image(32, BASEMAP.track, 'fill', 'M26 16 8 7l4 9-4 9z'), { pixelRatio: IMAGE_PIXEL_RATIO });
   const diagonals = 'M-16 16 0 0M0 16 16 0M16 16 32 0';
-  map.addImage(HATCH, image(16, BASEMAP.border, 'stroke', diagonals), { pixelRatio: IMAGE_PIXEL_RATIO });
+  map.addImage('hatch', image(16, BASEMAP.border, 'stroke', diagonals), { pixelRatio: IMAGE_PIXEL_RATIO });
   return map;
 }
 
@@ -172,24 +200,7 @@ function image(side: number, color: string, draw: 'fill' | 'stroke', path: strin
   return pen.getImageData(0, 0, side, side);
 }
 
-/** Areas without radar coverage, hatched, over the land. */
-function hatching(blocks: UncoveredBlocks): Picture {
-  const hatch = { type: 'fill', paint: { 'fill-pattern': HATCH, 'fill-opacity': 0.8 } } as const;
-  return {
-    sources: { [UNCOVERED]: { type: 'geojson', data: uncoveredArea(blocks) } },
-    layers: { areas: [layer(UNCOVERED, UNCOVERED, hatch)] },
-  };
-}
-
-/** Ring around the picked place. */
-function ring({ lng, lat }: LngLat): Picture {
-  const edge = (color: string, width: number) =>
-    dot('transparent', 7, color, { paint: { 'circle-stroke-width': width } });
-  return {
-    sources: { [PICK]: { type: 'geojson', data: { type: 'Point', coordinates: [lng, lat] } } },
-    layers: { top: [layer('pick-halo', PICK, edge(BASEMAP.land, 4)), layer(PICK, PICK, edge(BASEMAP.ink, 2))] },
-  };
-}
+const feature = (geometry: Geometry): Feature => ({ type: 'Feature', properties: {}, geometry });
 
 /** Resolves when the map is idle, at the latest after `DRAWN_AT_LATEST_MS`. */
 async function drawn(map: MapLibre): Promise<void> {

@@ -8,9 +8,10 @@ interface Point {
 }
 type Path = readonly Point[];
 
-/** Smoothed tiles end here: their margin is eight pixels of the grid wide, so that two tiles agree on what crosses their edge. */
-export const SMOOTH_MAX_ZOOM = 6;
-/** A place is moved by what lies within this distance, which is the margin of a tile; tile units. */
+/**
+ * A place is moved by what lies within this distance, which is the margin of a tile; tile units. Smoothed tiles end at zoom 6: there
+ * their margin is eight pixels of the grid wide, so that two tiles agree on what crosses their edge.
+ */
 const REACH = 64;
 const STEP = 8;
 /** The units of a smoothed tile are finer by this factor. */
@@ -18,17 +19,23 @@ const FINER = 2;
 /** Parts of the curve of a corner. */
 const CURVE = [0, 0.25, 0.5, 0.75, 1];
 
-/** A vector tile with rounded outlines and filtered lines; points and attributes stay. */
-export function smoothTile(data: Uint8Array): Uint8Array {
-  const tile = new VectorTile(new PbfReader(data));
-  const layers = Object.entries(tile.layers).map(([name, layer]) => [name, smoothLayer(layer)]);
+/** One vector tile with the content of several; smoothed: with rounded outlines and filtered lines, points and attributes stay. */
+export function joinTiles(tiles: readonly Uint8Array[], is_smooth: boolean): Uint8Array {
+  if (tiles.length === 0) return new Uint8Array();
+  if (tiles.length === 1 && !is_smooth) return tiles[0];
+  const all = tiles.flatMap((data) => Object.values(new VectorTile(new PbfReader(data)).layers));
+  const named = Object.entries(Object.groupBy(all, ({ name }) => name));
+  const layers = named.map(([name, of = []]) => [name, joinLayers(of, is_smooth)]);
   return fromVectorTileJs({ layers: Object.fromEntries(layers) });
 }
 
-function smoothLayer(layer: VectorTileLayer) {
-  const { version, name, extent, length } = layer;
-  const feature = (i: number) => smoothFeature(layer.feature(i));
-  return { version, name, extent: extent * FINER, length, feature };
+function joinLayers(layers: readonly VectorTileLayer[], is_smooth: boolean) {
+  const [{ version, name, extent }] = layers;
+  const features = layers.flatMap((layer) => Array.from({ length: layer.length }, (_, i) => layer.feature(i)));
+  const { length } = features;
+  return is_smooth
+    ? { version, name, length, extent: extent * FINER, feature: (i: number) => smoothFeature(features[i]) }
+    : { version, name, length, extent, feature: (i: number) => features[i] };
 }
 
 function smoothFeature(feature: VectorTileFeature) {
