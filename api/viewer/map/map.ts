@@ -57,11 +57,17 @@ export async function openMap(
     contents.set(source, text);
     void map.getSource<GeoJSONSource>(source)?.setData({ type: 'FeatureCollection', features: [...features] });
   };
-  const setTiles = (source: string, tiles: string[]) => map.getSource<VectorTileSource>(source)?.setTiles(tiles);
-  const setHail = (urls: readonly string[]): void => {
-    setTiles('hail', tilesOf(urls));
-    setTiles('smooth', tilesOf(urls, 'smooth'));
+  /** Archives that sources are to have. */
+  const wanted = new Map<string, string[]>();
+  /** Gives a source other archives once it has loaded its own: of a tile that is still loading MapLibre keeps what it had read. */
+  const setTiles = async (source: string, tiles: string[]): Promise<void> => {
+    wanted.set(source, tiles);
+    while (!map.isSourceLoaded(source)) await new Promise(requestAnimationFrame);
+    if (wanted.get(source) === tiles) map.getSource<VectorTileSource>(source)?.setTiles(tiles);
+  };
+  const setHail = async (urls: readonly string[]): Promise<void> => {
     has_hail = urls.length > 0;
+    await Promise.all([setTiles('hail', tilesOf(urls)), setTiles('smooth', tilesOf(urls, 'smooth'))]);
   };
   /** What is drawn of a source at a place: dots near it, and areas, those on top first. */
   const drawnAt = (at: LngLat, source: string) => {
@@ -82,7 +88,7 @@ export async function openMap(
   void placed.then(() => {
     const { href } = new URL(meta('hail-ground'), location.href);
     archives.open(href, GROUND_PIECE_BYTES);
-    setTiles('ground', tilesOf([href]));
+    return setTiles('ground', tilesOf([href]));
   });
   // The map does not wait for the streets, which another site may have.
   Promise.all([openStreets(archives), placed]).then(([streets]) => streets && addStreets(map, streets), reportError);
@@ -103,7 +109,7 @@ export async function openMap(
   });
   effect(() => {
     const { value } = reflectivity;
-    setTiles('reflectivity', tilesOf(value === null ? [] : [value]));
+    void setTiles('reflectivity', tilesOf(value === null ? [] : [value]));
   });
   return {
     map,
@@ -111,14 +117,14 @@ export async function openMap(
     drawnAt,
     /** Removes all hail and hatching from the map. */
     clear(): void {
-      setHail([]);
+      void setHail([]);
       this.hatch(null);
     },
     /** Shows hail of archives, that of the last on top, without marks of storms before `from`. Resolves once drawn. */
     async show(urls: readonly string[], from: string): Promise<void> {
       putGround();
+      await setHail(urls);
       map.setGlobalStateProperty('from', from);
-      setHail(urls);
       await drawn(map);
     },
     /** Drawn size and storm at a place; null while nothing is shown. */
