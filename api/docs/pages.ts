@@ -9,6 +9,7 @@ import { RETRIES_MAX, retryWait } from '../rules/webhook-retry.ts';
 import type { describeApi } from '../server/openapi.ts';
 import { CURRENT_EVENTS, type DescribedEvent, TEXTS } from '../server/openapi-webhooks.ts';
 import { type PublicRoute, serveDocument } from '../server/public.ts';
+import type { Middleware } from '../server/state.ts';
 import { parseQuery } from '../server/validate.ts';
 
 /** Names of the guides in reading order, by group of the navigation. */
@@ -59,7 +60,7 @@ export function docsRoutes(description: Description): readonly PublicRoute[] {
   const guides = GUIDES.map((name): Guide => {
     const text = readFileSync(new URL(`./${name}.md`, import.meta.url), 'utf8')
       .replaceAll(EXAMPLE_URL, `${address}/v1`)
-      .replaceAll(/<!-- facts: ([a-z-]+) -->/g, (_, fact: string) => facts[fact] ?? missing(name, fact));
+      .replaceAll(/<!-- facts: ([a-z-]+) -->/g, (unknown, fact: string) => facts[fact] ?? unknown);
     return { name, text, title: /^# (.+)/.exec(text)?.[1] ?? name };
   });
   return [
@@ -73,7 +74,7 @@ export function docsRoutes(description: Description): readonly PublicRoute[] {
       handler: serveDocument(`text/${name.endsWith('css') ? 'css' : 'javascript'}; charset=utf-8`, readFileSync(from)),
     })),
     { path: '/docs/webhooks/vectors.json', handler: serveDocument(JSON_TYPE, VECTORS) },
-    { path: '/docs/webhooks', handler: (ctx) => ctx.redirect('receive-events') }, // the description names it
+    pageRoute('/docs/webhooks', (ctx) => ctx.redirect('receive-events')), // the description names it
   ];
 }
 
@@ -96,20 +97,22 @@ function callsOf({ paths = {} }: Description): ReadonlyMap<string, Call> {
   );
 }
 
-function missing(guide: string, fact: string): never {
-  throw new Error(`guide ${guide} names the facts '${fact}', expected one that the service states`);
-}
-
 /** Relative address of the root of the service from a page: a proxy may serve it below a path. */
 function rootFrom(path: string): string {
   return '../'.repeat(path.split('/').length - 2);
 }
 
-/** A page at its path; with a slash at the end it leads there, because its addresses are relative. */
 function servePage(path: string, title: string, body: string, policy = GUIDE_POLICY): PublicRoute {
-  const serve = serveDocument(HTML, page(path, title, body), { 'Content-Security-Policy': policy });
-  const slashless = `..${path.slice(path.lastIndexOf('/'))}`;
-  return { path, handler: (ctx, next) => (ctx.path.endsWith('/') ? ctx.redirect(slashless) : serve(ctx, next)) };
+  return pageRoute(path, serveDocument(HTML, page(path, title, body), { 'Content-Security-Policy': policy }));
+}
+
+/** A page at its path; with a slash at the end it leads there, because its addresses are relative. */
+function pageRoute(path: string, serve: Middleware): PublicRoute {
+  const bare = `..${path.slice(path.lastIndexOf('/'))}`;
+  return {
+    path,
+    handler: (ctx, next) => (ctx.path.endsWith('/') ? ctx.redirect(bare + ctx.search) : serve(ctx, next)),
+  };
 }
 const HTML = 'text/html; charset=utf-8';
 
@@ -186,18 +189,15 @@ function searchRoute(guides: readonly Guide[], calls: ReadonlyMap<string, Call>)
     searchOptions: { boost: { guide: 2, heading: 3 }, prefix: true, fuzzy: 0.2, combineWith: 'AND' },
   });
   index.addAll([...sections.values()]);
-  return {
-    path: '/docs/search',
-    handler: (ctx) => {
-      const words = [parseQuery(ctx.state.search).q ?? ''].flat().join(' ').slice(0, LONGEST_SEARCH).trim();
-      const found = index.search(words).slice(0, MOST_RESULTS);
-      const items = found.map(({ id, terms }) => resultItem(sections.get(String(id)) as Section, terms));
-      const nothing = words === '' ? 'Type words into the search field.' : `Nothing contains “${html(words)}”.`;
-      const main = `<h1>Search</h1>\n${items.length === 0 ? `<p>${nothing}</p>` : `<ol class="results">${items.join('')}</ol>`}\n`;
-      ctx.set({ 'Content-Type': HTML, 'Cache-Control': 'no-cache', 'Content-Security-Policy': GUIDE_POLICY });
-      ctx.body = page('/docs/search', 'Search', withNavigation(guides, main), words);
-    },
-  };
+  return pageRoute('/docs/search', (ctx) => {
+    const words = [parseQuery(ctx.state.search).q ?? ''].flat().join(' ').slice(0, LONGEST_SEARCH).trim();
+    const found = index.search(words).slice(0, MOST_RESULTS);
+    const items = found.map(({ id, terms }) => resultItem(sections.get(String(id)) as Section, terms));
+    const nothing = words === '' ? 'Type words into the search field.' : `Nothing contains “${html(words)}”.`;
+    const main = `<h1>Search</h1>\n${items.length === 0 ? `<p>${nothing}</p>` : `<ol class="results">${items.join('')}</ol>`}\n`;
+    ctx.set({ 'Content-Type': HTML, 'Cache-Control': 'no-cache', 'Content-Security-Policy': GUIDE_POLICY });
+    ctx.body = page('/docs/search', 'Search', withNavigation(guides, main), words);
+  });
 }
 
 function sectionsOf({ name, title, text }: Guide): Section[] {

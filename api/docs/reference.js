@@ -1,6 +1,10 @@
 // The reference: Scalar over the description of this service. Calls go to the service that the page comes from.
 const element = document.getElementById('reference');
 const { root, description } = element.dataset;
+let token = ''; // the key of the map, where the browser keeps one
+try {
+  token = localStorage.getItem('hail.key') ?? '';
+} catch {}
 const api = await (await fetch(description)).json();
 const anchors = {};
 for (const [path, methods] of Object.entries(api.paths)) {
@@ -21,7 +25,7 @@ Scalar.createApiReference(element, {
   servers: [{ url: new URL(root || './', location.href).href.replace(/\/$/, '') }],
   authentication: {
     preferredSecurityScheme: 'key',
-    securitySchemes: { key: { token: localStorage.getItem('hail.key') ?? '' } }, // the key of the map
+    securitySchemes: { key: { token } },
   },
   redirect: (hash) => anchors[hash] ?? null,
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },

@@ -689,7 +689,6 @@ test('the page of a link needs no key, asks this service alone, and keeps the ke
   t.is(reply.status, 200);
   t.regex(reply.headers.get('Content-Security-Policy') ?? '', /^default-src 'none';.*; connect-src 'self'$/);
   t.true((await reply.text()).includes('docs/link.js'));
-  t.is((await fetch(`${service.url}/link/`, { redirect: 'manual' })).headers.get('location'), '../link');
   const [, place = 'none'] = /'(hail\.key)'/.exec(readDocument('api/viewer/site.ts')) ?? [];
   t.true((await pageOf('/docs/link.js')).includes(`localStorage.setItem('${place}'`));
 });
@@ -714,6 +713,12 @@ for (const path of [...GUIDES, 'guides', 'search?q=hail'])
       t.is(reply.status, 200, link);
       if (hash !== '') t.true((await reply.text()).includes(`id="${hash.slice(1)}"`), link);
     }
+  });
+
+for (const path of ['link', 'docs', 'docs/quickstart', 'docs/guides', 'docs/search?q=hail', 'docs/webhooks'])
+  test(`/${path} with a slash at its end leads to the page without, because the links of a page are relative`, async (t) => {
+    const reply = await fetch(`${service.url}/${path.replace(/(?=\?|$)/, '/')}`, { redirect: 'manual' });
+    t.is(reply.headers.get('location'), `../${path.slice(path.lastIndexOf('/') + 1)}`);
   });
 
 test('the examples of a page have the address of its own service', async (t) => {
