@@ -83,7 +83,6 @@ export function referencePage(path: string, description: string): PublicRoute {
   const root = rootFrom(path);
   const body = `<div id="reference" data-root="${root}" data-description="${root}${description.slice(1)}"></div>
 <noscript><p>The reference needs a script; the <a href="${root}${description.slice(1)}">description</a> does not.</p></noscript>
-<script src="${root}docs/scalar.js"></script>
 <script type="module" src="${root}docs/reference.js"></script>`;
   return servePage(path, 'Reference', body, REFERENCE_POLICY);
 }

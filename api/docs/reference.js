@@ -1,10 +1,17 @@
 // The reference: Scalar over the description of this service. Calls go to the service that the page comes from.
+try {
+  localStorage.getItem('hail.key');
+} catch {
+  // This browser keeps nothing, and Scalar insists on a storage.
+  const value = { getItem: () => null, setItem() {}, removeItem() {} };
+  Object.defineProperty(window, 'localStorage', { value });
+}
+await new Promise((onload, onerror) => {
+  const src = new URL('scalar.js', import.meta.url);
+  document.head.append(Object.assign(document.createElement('script'), { src, onload, onerror }));
+});
 const element = document.getElementById('reference');
 const { root, description } = element.dataset;
-let token = ''; // the key of the map, where the browser keeps one
-try {
-  token = localStorage.getItem('hail.key') ?? '';
-} catch {}
 const api = await (await fetch(description)).json();
 const anchors = {};
 for (const [path, methods] of Object.entries(api.paths)) {
@@ -25,7 +32,7 @@ Scalar.createApiReference(element, {
   servers: [{ url: new URL(root || './', location.href).href.replace(/\/$/, '') }],
   authentication: {
     preferredSecurityScheme: 'key',
-    securitySchemes: { key: { token } },
+    securitySchemes: { key: { token: localStorage.getItem('hail.key') ?? '' } }, // the key of the map
   },
   redirect: (hash) => anchors[hash] ?? null,
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },

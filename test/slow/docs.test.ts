@@ -61,9 +61,9 @@ for (const [screen, options] of [
   ['a phone in the dark', { ...PHONE, colorScheme: 'dark' }],
 ] as const)
   serviceTest(
-    `the reference and every guide fit on the screen of ${screen}, complain of nothing and ask no other host`,
+    `start page, page of a link, reference and guides fit on the screen of ${screen}, complain of nothing and ask no other host`,
     { is_shared: true, path: '/docs', ...options },
-    (t, visit) => openAll(t, visit, ['/docs', '/docs/guides', ...GUIDES.map((name) => `/docs/${name}`)]),
+    (t, visit) => openAll(t, visit, ['/', '/link', '/docs', '/docs/guides', ...GUIDES.map((name) => `/docs/${name}`)]),
   );
 
 serviceTest(
@@ -285,7 +285,6 @@ async function serve(t: ExecutionContext): Promise<ServeChild & Reader> {
   const { pid } = service.child;
   return {
     ...service,
-    data_root,
     env: { HAIL_NOW: new Date(WHOLE_NOW_MS).toISOString(), HAIL_PORT: new URL(service.url).port },
     texts: {
       [EXAMPLE_ORIGIN]: service.url,

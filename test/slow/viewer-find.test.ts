@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { drawn, PHONE, said, serviceTest } from '../support/browser/browser.ts';
+import { type Answer, startWebServer } from '../support/data/web-server.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
 
 const DAY = '/viewer#view=day&date=2026-05-01';
@@ -155,3 +156,45 @@ serviceTest(
     t.deepEqual(complaints, []);
   },
 );
+
+const HALL = '660 Parrington Oval';
+const PHOTON = {
+  features: [
+    {
+      properties: { housenumber: '660', street: 'Parrington Oval', city: 'Norman', state: 'Oklahoma' },
+      geometry: { coordinates: [-97.4457, 35.2088] },
+    },
+  ],
+};
+
+for (const [answers, answer] of [
+  ['knows an address', (_, response) => response.end(JSON.stringify(PHOTON))],
+  ['fails', (_, response) => response.writeHead(500).end()],
+  ['does not answer', () => {}],
+] as const satisfies readonly (readonly [string, Answer])[])
+  serviceTest(
+    `where the geocoder ${answers}, enter looks for an address, and towns are found`,
+    {
+      path: DAY,
+      settings: async (t) => ({ HAIL_GEOCODER_URL: `${(await startWebServer(t, {}, answer)).url}/api` }),
+    },
+    async (t, { page, complaints }) => {
+      await page.locator('#find-text').fill(HALL);
+      await page.locator('#find-note').getByText('enter looks for an address').waitFor();
+      await page.locator('#find-text').press('Enter');
+      const option = page.locator('#find-list [role=option]');
+      await option.or(page.locator('#find-note').getByText('cannot')).first().waitFor();
+      if (answers === 'knows an address') {
+        t.regex(
+          (await option.textContent()) ?? '',
+          /^660 Parrington Oval, Norman, Oklahoma© OpenStreetMap contributors$/,
+        );
+        await option.click();
+        t.deepEqual(await pinned(page), { lat: 35.2088, lng: -97.4457 });
+        t.regex(await said(page, '#pin-name'), /^660 Parrington Oval/);
+      } else
+        t.is(await said(page, '#find-note'), 'Places cannot be looked up: the server for addresses does not answer');
+      t.is((await optionsFor(page, 'norman'))[0], 'Norman, OK');
+      t.deepEqual(complaints, []);
+    },
+  );

@@ -2,8 +2,13 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { ask, creditsUsed, drawn, pressMap, said, serviceTest } from '../support/browser/browser.ts';
+import { LINK_MS } from '../../api/accounts/keys.ts';
+import { ask, creditsUsed, drawn, PHONE, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
+import { PROJECT } from '../support/data/markdown.ts';
+import { runProgram } from '../support/data/python.ts';
+import { commandPath } from '../support/kill/command.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
+import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
 
 /** Source of axe-core. */
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
@@ -28,7 +33,7 @@ const PINNED = '/viewer#view=scan&date=2026-05-02&pin=35.2000,-97.4000&map=8.00/
 
 for (const colorScheme of ['light', 'dark'] as const)
   serviceTest(
-    `the map with its layers, a pinned place and each dialog open, and a guide break no rule of accessibility, ${colorScheme}`,
+    `the map with its layers, a pinned place and each dialog open, and the other pages break no rule of accessibility, ${colorScheme}`,
     { is_shared: true, path: PINNED, colorScheme },
     async (t, { page, service, complaints }) => {
       await drawn(page);
@@ -42,8 +47,11 @@ for (const colorScheme of ['light', 'dark'] as const)
         t.deepEqual(await violationsOn(page), [], dialog);
         await page.click(`#close-${dialog}`);
       }
-      await page.goto(`${service.url}/docs/receive-events`);
-      t.deepEqual(await violationsOn(page), []);
+      for (const path of ['', 'link#token', 'docs/receive-events', 'docs/search?q=hail', 'embed']) {
+        await page.goto(`${service.url}/${path}`);
+        if (path === 'embed') await ready(page);
+        t.deepEqual(await violationsOn(page), [], path);
+      }
       t.deepEqual(complaints, []);
     },
   );
@@ -212,6 +220,38 @@ serviceTest(
     const spent = await page.locator('#operations > div').allTextContents();
     t.deepEqual(spent, ['tiles.daily1 call, 2 credits', 'tiles.scan1 call, 3 credits']);
     t.true((await page.locator('#keys dd').count()) > 0);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'on a phone the printed link gives the browser a key, once and in time, and the map opens with it',
+  { ...PHONE, has_key: false, path: '/docs' },
+  async (t, { page, complaints, service }) => {
+    const print = async (now_ms: number) => {
+      const settings = { HAIL_DATA: service.data_root, HAIL_BASE_URL: `${service.url}/v1` };
+      const env = { ...settings, HAIL_NOW: new Date(now_ms).toISOString() };
+      const args = [commandPath('hail-api'), 'key', 'link', 'default'];
+      return /http\S+/.exec(await runProgram(process.execPath, args, { cwd: PROJECT, env }))?.[0] ?? '';
+    };
+    const use = async (link: string, says: string) => {
+      await page.goto('about:blank');
+      await page.goto(link);
+      await page.tap('#use');
+      await page.locator('#outcome').getByText(says).waitFor();
+      t.false(page.url().includes('#'));
+    };
+    const link = await print(WHOLE_NOW_MS);
+    const late = await print(WHOLE_NOW_MS - LINK_MS);
+    const failed = 'Ask for another one.';
+    for (const wrong of [`${link}x`, late]) await use(wrong, failed);
+    t.is(await page.evaluate(() => localStorage.getItem('hail.key')), null);
+    await use(link, 'This browser has a key of default.');
+    await page.getByRole('link', { name: 'Open the map' }).tap();
+    await ready(page);
+    t.regex(await said(page, '#summary'), /^Largest /);
+    t.false(await page.locator('#key-dialog').isVisible());
+    await use(link, failed);
     t.deepEqual(complaints, []);
   },
 );

@@ -3,6 +3,7 @@
  * nothing that the service or a link says is more than text.
  */
 import { answerInstead, drawn, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
+import { startWebServer, type WebServer } from '../support/data/web-server.ts';
 
 const SCAN = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
 const POPUP = '.maplibregl-popup-content';
@@ -36,25 +37,46 @@ serviceTest(
   },
 );
 
+let site: WebServer;
+
 serviceTest(
-  'a frame of another site has no keys for dialogs, and no pin',
-  { is_shared: true, path: SCAN.replace('viewer', 'embed') },
-  async (t, { page, complaints }) => {
-    await ready(page);
+  'a named site shows the map in a frame, without a key, dialogs and pins; the browser shows it to no other site',
+  {
+    settings: async (t) => {
+      site = await startWebServer(t);
+      return { HAIL_VIEWER: 'public', HAIL_EMBED_ORIGINS: site.url };
+    },
+    ...{ has_key: false, path: '/livez' },
+  },
+  async (t, { page, complaints, service }) => {
+    const frame = `<iframe src="${service.url}${SCAN.replace('viewer#', 'embed?')}" width="900" height="700"></iframe>`;
+    site.answers.set('/', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(frame));
+    await page.goto(site.url);
+    const map = page.frameLocator('iframe');
+    await map.locator('html[data-ready=true]').waitFor({ state: 'attached' });
+    t.true(await map.locator('#simulated').isVisible());
+    await map.locator('canvas').focus();
     for (const key of ['c', 'p', '/']) await page.keyboard.press(key);
-    t.is(await page.locator('dialog[open]').count(), 0);
-    t.false(page.url().includes('pin='));
-    await pressMap(page, [700, 420]);
-    t.true(await page.locator(POPUP).isVisible());
-    t.false(await page.locator('.pin-here').isVisible());
+    for (let i = 0; i < 20; i++) {
+      const reached = await map.locator('body').evaluate(() => document.activeElement?.id ?? '');
+      t.notRegex(reached, /^(open|close|ask|find|key|layer|pin|tab|watch)/);
+      await page.keyboard.press('Tab');
+    }
+    await pressMap(page, [500, 370]);
+    await map.locator(POPUP).waitFor();
+    t.is(await map.locator(':is(dialog, #find, #pin, .pin-here):visible').count(), 0);
     t.deepEqual(complaints, []);
+    await page.goto(site.url.replace('127.0.0.1', 'localhost'));
+    await page.waitForTimeout(500);
+    t.deepEqual(complaints.length, 1);
+    t.regex(complaints[0] ?? '', /^Framing .* violates/);
   },
 );
 
 serviceTest(
-  'where the browser keeps nothing for the page it is shown, and its cards fold',
-  { settings: { HAIL_VIEWER: 'public' }, path: SCAN },
-  async (t, { page, complaints }) => {
+  'where the browser keeps nothing the map is shown and its cards fold, the reference is shown, and a link says why it gives no key',
+  { settings: { HAIL_VIEWER: 'public' }, has_key: false, path: SCAN },
+  async (t, { page, complaints, service }) => {
     await page.addInitScript(() =>
       Object.defineProperty(window, 'localStorage', {
         get() {
@@ -67,6 +89,11 @@ serviceTest(
     await drawn(page);
     await page.locator('#panel-fold').click();
     t.true(await page.locator('#panel.folded').isVisible());
+    await page.goto(`${service.url}/docs`);
+    await page.getByRole('heading', { name: 'Hail around a point' }).waitFor();
+    await page.goto(`${service.url}/link#token`);
+    await page.getByText('This browser keeps no data of this page').waitFor();
+    t.true(await page.locator('#use').isDisabled());
     t.deepEqual(complaints, []);
   },
 );

@@ -53,6 +53,7 @@ export async function startServe(
   const [live, test] = [found(/live +(hs_live_\w+)/), found(/test +(hs_test_\w+)/)];
   return {
     child,
+    data_root,
     url: found(/listens at (\S+)/) ?? '',
     /** Keys it printed; only the first start on a data root prints some. */
     keys: live === null || test === null ? null : { live, test },
