@@ -90,10 +90,7 @@ test.serial('from openapi.json alone a client follows, verifies, downloads and r
   const scans = await midnight();
   const root = await publishedRoot(t, scans.slice(0, SCANS_BEFORE), { now_ms: WHOLE_NOW_MS });
   const receiver = await startReceiver(t);
-  const service = await startServe(root, WHOLE_NOW_MS, 'error', {
-    HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-    HAIL_WEBHOOK_CA_FILE: receiver.ca_file,
-  });
+  const service = await startServe(root, WHOLE_NOW_MS, 'error', receiver.settings);
   t.teardown(() => service.end('SIGKILL'));
   const { call, expectedCredits } = await openClient(`${service.url}/v1/openapi.json`, service.keys?.live ?? '');
 

@@ -277,10 +277,7 @@ function scratchFolder(t: ExecutionContext): string {
 async function serve(t: ExecutionContext): Promise<ServeChild & Reader> {
   const receiver = await startReceiver(t);
   const data_root = await copyOf(t, await wholeRoot());
-  const service = await startServe(data_root, WHOLE_NOW_MS, 'error', {
-    HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-    HAIL_WEBHOOK_CA_FILE: receiver.ca_file,
-  });
+  const service = await startServe(data_root, WHOLE_NOW_MS, 'error', receiver.settings);
   t.teardown(() => service.end('SIGKILL'));
   const { pid } = service.child;
   return {

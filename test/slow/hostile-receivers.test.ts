@@ -47,8 +47,7 @@ async function setUp(t: ExecutionContext, database_url: string | null) {
     hanging += 1;
   });
   const server = await startServe(data_root, WHOLE_NOW_MS, 'error', {
-    HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-    HAIL_WEBHOOK_CA_FILE: receiver.ca_file,
+    ...receiver.settings,
     ...(database_url === null ? {} : { HAIL_DATABASE_URL: database_url }),
   });
   t.teardown(() => server.end('SIGKILL'));

@@ -107,8 +107,7 @@ test('a service killed four times while a third of the answers are bad loses no 
   const requests = misbehave(receiver);
   const start = () =>
     startServe(folder, WHOLE_NOW_MS, 'error', {
-      HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-      HAIL_WEBHOOK_CA_FILE: receiver.ca_file,
+      ...receiver.settings,
       HAIL_WEBHOOK_TIME_SCALE: '0.02',
     });
   let server = await start();

@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
+import type { ExecutionContext } from 'ava';
 import type { Feature, Position } from 'geojson';
 import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
 import type { Page } from 'playwright-core';
@@ -181,36 +182,30 @@ const STREETS = join(mkdtempSync(join(tmpdir(), 'hail-streets-')), 'streets.pmti
 const TESTSTEAD = { lon: -97.45, lat: 35.25, town: 'Teststead' };
 writeFileSync(STREETS, streetsArchive(TESTSTEAD));
 
-serviceTest(
-  'a street map of the operator is drawn under the hail with its roads and places, and county names stay',
-  { path: `/viewer#map=${TOWN}`, settings: { HAIL_BASEMAP: STREETS } },
-  async (t, { page, complaints }) => {
-    await page.waitForTimeout(1500);
-    const names = await namesOn(page);
-    t.true(drawnBy(names, 'streets-places_locality').has(TESTSTEAD.town));
-    t.true(drawnBy(names, 'streets-roads_highway').has('Test Turnpike'));
-    t.true(drawnBy(names, 'county-names').has('Cleveland County'));
-    t.deepEqual(drawnBy(names, 'towns'), new Set());
-    t.regex(await said(page, '#caution'), /OpenStreetMap/);
-    t.deepEqual(complaints, []);
-  },
-);
-
-serviceTest(
-  'a street map at an address elsewhere is read there, which the policy of the page allows',
-  {
-    path: `/viewer#map=${TOWN}`,
-    settings: async (t) => {
+for (const [where, settings] of [
+  ['on this machine', { HAIL_BASEMAP: STREETS }],
+  [
+    'at an address elsewhere',
+    async (t: ExecutionContext) => {
       const { url } = await startWebServer(t, {}, filesIn([['/', dirname(STREETS)]]));
       return { HAIL_BASEMAP: `${url}/streets.pmtiles` };
     },
-  },
-  async (t, { page, complaints }) => {
-    await page.waitForTimeout(1500);
-    t.true(drawnBy(await namesOn(page), 'streets-places_locality').has(TESTSTEAD.town));
-    t.deepEqual(complaints, []);
-  },
-);
+  ],
+] as const)
+  serviceTest(
+    `a street map of the operator ${where} is drawn under the hail with its roads and places, and county names stay`,
+    { path: `/viewer#map=${TOWN}`, settings },
+    async (t, { page, complaints }) => {
+      await page.waitForTimeout(1500);
+      const names = await namesOn(page);
+      t.true(drawnBy(names, 'streets-places_locality').has(TESTSTEAD.town));
+      t.true(drawnBy(names, 'streets-roads_highway').has('Test Turnpike'));
+      t.true(drawnBy(names, 'county-names').has('Cleveland County'));
+      t.deepEqual(drawnBy(names, 'towns'), new Set());
+      t.regex(await said(page, '#caution'), /OpenStreetMap/);
+      t.deepEqual(complaints, []);
+    },
+  );
 
 /** A style of an operator elsewhere: land, a road and its name. */
 function style(url: string): Buffer {

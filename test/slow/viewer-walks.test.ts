@@ -61,7 +61,7 @@ serviceTest(
     path: SCAN,
     settings: async (t) => {
       receiver = await startReceiver(t);
-      return { HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', HAIL_WEBHOOK_CA_FILE: receiver.ca_file };
+      return receiver.settings;
     },
   },
   async (t, { page, complaints, service, key }) => {

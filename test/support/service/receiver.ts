@@ -67,6 +67,8 @@ export async function startReceiver(t: Scope, options: ReceiverOptions = {}) {
     url: `https://127.0.0.1:${port}/hook`,
     /** PEM file of the authority that vouches for it. */
     ca_file,
+    /** What a service is set to that may call it. */
+    settings: { HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', HAIL_WEBHOOK_CA_FILE: ca_file },
     received: [] as Received[],
     /** Connections that it has accepted. */
     connections: () => connections,
