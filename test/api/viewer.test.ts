@@ -174,7 +174,7 @@ test('the page colours sizes and map as every picture does', (t) => {
   t.deepEqual(REFLECTIVITY, REFLECTIVITY_COLORS);
   t.deepEqual(BASEMAP, BASEMAPS.light);
   const inches = SIZES.map(({ inches }) => inches);
-  t.deepEqual(inches, [null, null, 0.75, 1, 1.5, 2.5, 2.75, 4]);
+  t.deepEqual(inches, '0.2 0.4 0.75 1.00 1.50 2.50 2.75 4.00'.split(' '));
 });
 
 test('an address brings back date, view, scan, layers and place', async (t) => {

@@ -1,6 +1,6 @@
 import type { View } from '../data/day.ts';
 import { SIZES, stepOf } from '../page/palette.ts';
-import { bandInWords, categoryInWords, motionInWords, sizeInWords, timeInWords } from '../page/words.ts';
+import { bandInWords, motionInWords, sizeInWords, timeInWords } from '../page/words.ts';
 
 /** Attributes of a feature of a tile. */
 // biome-ignore lint/suspicious/noExplicitAny: tiles carry attributes of any type
@@ -77,14 +77,13 @@ function stormInWords(storm: Attributes, mm_min: number | null): FindingWords {
   const { peak_mm, speed_kmh, direction_deg, time, duration_min, trend, prob } = storm;
   const mm = Number(storm.mm ?? peak_mm);
   const step = stepOf(mm);
-  const category = categoryInWords(step.category);
   const moves = speed_kmh !== undefined && direction_deg !== undefined;
   return {
     headline: sizeInWords(mm),
     second: peak_mm === undefined ? 'largest of this storm, in this scan' : 'largest of this storm',
     color: step.color,
     lines: [
-      category && `At least the size of a ${category}`,
+      step.name && `At least the size of a ${step.name}`,
       time && `On ${timeInWords(time)}`,
       duration_min !== undefined && `Seen for ${Math.round(duration_min)} min`,
       moves && `Moves at ${motionInWords(speed_kmh, direction_deg)}`,

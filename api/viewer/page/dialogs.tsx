@@ -72,9 +72,7 @@ function Share() {
   return (
     <>
       <Field label="Link to this place, date and scan" id="share-link" ref={link} readOnly value={location.href} />
-      <p id="share-note" class="fine" aria-live="polite">
-        {note}
-      </p>
+      <Say id="share-note" class="fine" aria-live="polite" words={note} />
       <div class="row spread">
         <Button class="link" onClick={printMap} children="Print" />
         <Button id="copy-link" class="primary" onClick={() => void copy()} children="Copy link" />
@@ -94,11 +92,10 @@ function Days() {
     void openDate(date);
   };
   const dates = range && `${dateInWords(range.start)} to ${dateInWords(range.end)}`;
+  const words = dates && `${counted(days.length, 'day')} with hail of 19 mm or more, ${dates}`;
   return (
     <>
-      <p id="days-words" class="fine" aria-live="polite">
-        {dates && `${counted(days.length, 'day')} with hail of 19 mm or more, ${dates}`}
-      </p>
+      <Say id="days-words" class="fine" aria-live="polite" words={words} />
       {box}
       <ul id="days-list">
         {days.map(({ event_date, max_size_mm, cell_count }) => (
@@ -122,28 +119,27 @@ function Days() {
 /** Credits of this month, by operation, and the keys of the account. */
 function Account() {
   const { ask, box } = useAnswer('account-answer');
-  useEffect(() => void ask(async () => <UsageWords {...(await service.call('/usage?operations_limit=100'))} />), []);
+  const load = async () => {
+    const { period, plan, credits, operations, keys }: Usage = await service.call('/usage?operations_limit=100');
+    const { used, limit, remaining } = credits;
+    const inWords = (value: number | null) => value?.toLocaleString('en-US');
+    const left = limit === null ? 'no monthly limit' : `${inWords(remaining)} of ${inWords(limit)} left`;
+    const spent = operations.items.map(
+      (one) => [one.operation, `${counted(one.count, 'call')}, ${counted(one.credits, 'credit')}`] as const,
+    );
+    const used_keys = keys.items.map(
+      ({ id, name, status, requests }) => [id, `${name}, ${status}, ${counted(requests, 'request')}`] as const,
+    );
+    return (
+      <>
+        <p id="balance">{`${period}: ${counted(used, 'credit')} used, ${left}. Plan: ${plan}.`}</p>
+        <Facts id="operations" rows={spent} />
+        <Facts id="keys" rows={used_keys} />
+      </>
+    );
+  };
+  useEffect(() => void ask(load), []);
   return box;
-}
-
-function UsageWords({ period, plan, credits: { used, limit, remaining }, operations, keys }: Usage) {
-  const left =
-    limit === null
-      ? 'no monthly limit'
-      : `${remaining?.toLocaleString('en-US')} of ${limit.toLocaleString('en-US')} left`;
-  const spent = operations.items.map(({ operation, count, credits }) => {
-    return [operation, `${counted(count, 'call')}, ${counted(credits, 'credit')}`] as const;
-  });
-  const used_keys = keys.items.map(({ id, name, status, requests }) => {
-    return [id, `${name}, ${status}, ${counted(requests, 'request')}`] as const;
-  });
-  return (
-    <>
-      <p id="balance">{`${period}: ${counted(used, 'credit')} used, ${left}. Plan: ${plan}.`}</p>
-      <Facts id="operations" rows={spent} />
-      <Facts id="keys" rows={used_keys} />
-    </>
-  );
 }
 
 function Help() {

@@ -1,7 +1,6 @@
 import { state } from '../state.ts';
 import { SIZES } from './palette.ts';
 import { Card, Fold } from './parts.tsx';
-import { categoryInWords, inchesOfStep } from './words.ts';
 
 /** The fixed scale of sizes: every step with inches, unfolded with mm and name. */
 export function Legend() {
@@ -12,10 +11,10 @@ export function Legend() {
         {SIZES.map((step) => (
           <li key={step.mm_min} class={step.category === null ? 'step small' : 'step'}>
             <span class="swatch" style={{ background: step.color, color: step.ink }}>
-              {inchesOfStep(step)} in
+              {step.inches} in
             </span>
             <span>{step.mm_min} mm</span>
-            <span class="name">{categoryInWords(step.category) ?? 'scans'}</span>
+            <span class="name">{step.name ?? 'scans'}</span>
           </li>
         ))}
       </ol>

@@ -35,9 +35,7 @@ export function Panel() {
         ))}
       </fieldset>
       <Say id="notice" class="said" role="status" words={notice} />
-      <p id="summary" class={isEmpty ? 'said' : ''} aria-live="polite">
-        {summary(day)}
-      </p>
+      <Say id="summary" class={isEmpty ? 'said' : ''} aria-live="polite" words={summary(day)} />
       <Live />
       <div id="trouble" class="said alarm" role="alert" hidden={trouble === null}>
         <p id="trouble-words">{trouble?.words}</p>

@@ -109,15 +109,7 @@ export function Card({ id, label, class: more = '', children }: Attributes & { i
 }
 
 /** The button that folds and unfolds a card: with content the head of the card, without it a tab at its edge. */
-export function Fold({
-  card,
-  label,
-  children,
-}: {
-  card: keyof typeof folded;
-  label?: string;
-  children?: ComponentChildren;
-}) {
+export function Fold({ card, label, children }: Attributes & { card: keyof typeof folded }) {
   const fold = () => {
     folded[card] = !folded[card];
   };
@@ -158,11 +150,9 @@ export function Facts({ id, rows }: { id?: string; rows: readonly (readonly [str
 }
 
 /** The words of a failed call; where another key may help, the reader is asked for one. */
-function Refusal({ error }: { error: unknown }) {
+function refusal(error: unknown) {
   const needs_key = error instanceof ServiceError && error.needs_key;
-  useEffect(() => {
-    if (needs_key) askForKey();
-  }, [error]);
+  if (needs_key) askForKey();
   return (
     <>
       <p class="refused">{error instanceof Error ? error.message : String(error)}</p>
@@ -187,7 +177,7 @@ export function useAnswer(id: string) {
   const ask = async (get: () => Promise<ComponentChildren>): Promise<void> => {
     const own = turn.current;
     setBusy(true);
-    const found = await get().catch((error: unknown) => <Refusal error={error} />);
+    const found = await get().catch(refusal);
     setBusy(false);
     if (own === turn.current) show(found);
   };

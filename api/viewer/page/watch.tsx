@@ -4,14 +4,13 @@ import { type Drawn, type Shape, startDrawing } from '../map/draw.ts';
 import { mapOpened, service } from '../site.ts';
 import { state } from '../state.ts';
 import { BASEMAP, SIZES } from './palette.ts';
-import { Button, Card, Choice, Field, focus, sent, useAnswer } from './parts.tsx';
-import { categoryInWords, inchesOfStep } from './words.ts';
+import { Button, Card, Choice, Field, focus, Say, sent, useAnswer } from './parts.tsx';
 
 /** Limits and usual value of the interface. */
 const RADIUS_KM = { min: 1, max: 100 };
 const USUAL_SIZE_MM = 25;
-const STEPS = SIZES.filter(({ category }) => category !== null).map(
-  (step) => [step.mm_min, `${inchesOfStep(step)} in (${step.mm_min} mm), ${categoryInWords(step.category)}`] as const,
+const STEPS = SIZES.filter(({ name }) => name !== null).map(
+  ({ mm_min, inches, name }) => [mm_min, `${inches} in (${mm_min} mm), ${name}`] as const,
 );
 
 /** What differs between the two shapes. */
@@ -47,22 +46,21 @@ function WatchCard() {
   const [drawn, setDrawn] = useState<Drawn | null>(null);
   /** The address for which a webhook was made: should the area be refused, another attempt makes no second one. */
   const hook = useRef('');
-  const { ask, show, busy, box } = useAnswer('watch-answer');
+  const { ask, busy, box } = useAnswer('watch-answer');
 
   const finish = (found: Drawn) => {
     const km = found.radius_km;
-    if (km === undefined || (km >= RADIUS_KM.min && km <= RADIUS_KM.max)) {
-      say(km === undefined ? 'An area.' : `A circle with a radius of ${km.toFixed(1)} km.`);
-      setDrawn(found);
-      return show(null);
-    }
-    const limits = `a circle has a radius of ${RADIUS_KM.min} to ${RADIUS_KM.max} km`;
-    show(<p class="refused">{`The radius was ${km.toFixed(1)} km; ${limits}.`}</p>);
+    say(km === undefined ? 'An area.' : `A circle with a radius of ${km.toFixed(1)} km.`);
+    if (km === undefined || (km >= RADIUS_KM.min && km <= RADIUS_KM.max)) return setDrawn(found);
+    say(`The radius was ${km.toFixed(1)} km; it may be ${RADIUS_KM.min} to ${RADIUS_KM.max} km. Draw it again.`);
     draw({ shape: 'circle' });
+  };
+  const begin = (shape: Shape) => {
+    say(WORDS[shape].how);
+    draw({ shape });
   };
   useEffect(() => {
     if (asked === null) return;
-    say(WORDS[asked.shape].how);
     state.drawing = true;
     const drawing = mapOpened.then(({ map }) => startDrawing(map, asked.shape, BASEMAP.ink, finish));
     return () => {
@@ -109,15 +107,13 @@ function WatchCard() {
   return (
     <Card id="watch" label="Watch a place for hail">
       <h2>Watch a place for hail</h2>
-      <p id="watch-words" aria-live="polite">
-        {words}
-      </p>
+      <Say id="watch-words" aria-live="polite" words={words} />
       {asked === null && (
         <>
-          <Button id="watch-circle" class="primary wide" ref={focus} onClick={() => draw({ shape: 'circle' })}>
+          <Button id="watch-circle" class="primary wide" ref={focus} onClick={() => begin('circle')}>
             Draw a circle
           </Button>
-          <Button id="watch-polygon" class="primary wide" onClick={() => draw({ shape: 'polygon' })}>
+          <Button id="watch-polygon" class="primary wide" onClick={() => begin('polygon')}>
             Draw an area
           </Button>
         </>

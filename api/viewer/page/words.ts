@@ -1,9 +1,11 @@
-import { SIZES, type SizeStep } from './palette.ts';
+import { MM_PER_INCH, SIZES, stepOf } from './palette.ts';
+
+export { addDays } from '../../../schemas/time.ts';
+export { MM_PER_INCH };
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 const COMPASS = 'north,north-east,east,south-east,south,south-west,west,north-west'.split(',');
 export const KM_PER_MILE = 1.609344;
-export const MM_PER_INCH = 25.4;
 
 /** `1.7 in (44 mm)`. */
 export function sizeInWords(mm: number): string {
@@ -12,25 +14,14 @@ export function sizeInWords(mm: number): string {
 
 /** Words of the step with this lower bound: at a place inside it, and outside the next one. */
 export function bandInWords(mm_min: number) {
-  const at = SIZES.findLastIndex((step) => step.mm_min <= mm_min);
-  const step = SIZES[Math.max(0, at)];
-  const next = SIZES[at + 1];
+  const step = stepOf(mm_min);
+  const next = SIZES[SIZES.indexOf(step) + 1];
   return {
     mm: next ? `${step.mm_min}–${next.mm_min} mm` : `${step.mm_min} mm or more`,
-    inches: next ? `${inchesOfStep(step)}–${inchesOfStep(next)} in` : `${inchesOfStep(step)} in or more`,
-    category: categoryInWords(step.category),
+    inches: next ? `${step.inches}–${next.inches} in` : `${step.inches} in or more`,
+    category: step.name,
     step,
   };
-}
-
-/** `1.50`: inches of a step's category; converted to one decimal for a step without a category. */
-export function inchesOfStep({ inches, mm_min }: SizeStep): string {
-  return inches === null ? (mm_min / MM_PER_INCH).toFixed(1) : inches.toFixed(2);
-}
-
-/** `tennis ball`, of the category `tennis_ball`. */
-export function categoryInWords(category: string | null): string | null {
-  return category === null ? null : category.replaceAll('_', ' ');
 }
 
 /** `21 Nov 2026`. */
@@ -56,13 +47,6 @@ export function agoInWords(age_ms: number): string {
   if (minutes < 120) return `${minutes} min ago`;
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} days ago`;
-}
-
-/** The date some days later. */
-export function addDays(date: string, days: number): string {
-  const time = new Date(`${date}T00:00:00Z`);
-  time.setUTCDate(time.getUTCDate() + days);
-  return time.toISOString().slice(0, 10);
 }
 
 /** `34 mph (55 km/h) towards the north-east`; `direction_deg` is the direction of motion. */
