@@ -6,6 +6,8 @@ import { change, chosenFrame, chosenUrl, newestWithHail, state } from './state.t
 /** Number of later scans that are prefetched. */
 const AHEAD = 6;
 const FLIGHT_MS = 600;
+/** Width of the buttons of the map at its right edge. */
+const CONTROLS_PX = 90;
 
 /** Shows a list that has arrived: place, view and scan stay; another date is brought into view where none of its hail is. */
 export async function showDay(day: DayIndex): Promise<void> {
@@ -75,23 +77,23 @@ export async function fitHail(animate = true): Promise<void> {
   if (day === state.day) (await mapOpened).fit([...storms, ...corners], covered(), animate);
 }
 
-const boxOf = (id: string) => document.getElementById(id)?.getBoundingClientRect();
-/** Upper edges of the cards that come from below on phones; one that is not shown has no height. */
-const edgesBelow = () =>
-  [...document.querySelectorAll('#foot, #pin, #watch, #layers:not(.folded)')]
-    .map((card) => card.getBoundingClientRect())
-    .flatMap(({ height, top }) => (height > 0 ? [top] : []));
+/** Boxes of the cards that are shown. */
+const boxesOf = (cards: string) =>
+  [...document.querySelectorAll(cards)].map((card) => card.getBoundingClientRect()).filter(({ height }) => height > 0);
 
-/** Part of the map that the cards cover: on phones those at the top and from below, elsewhere those on the left side. */
+/** Part of the map that the cards cover: on phones held upright those at the top and from below, elsewhere those at the sides. */
 function covered(): PaddingOptions {
-  const [panel, foot, pin] = [boxOf('panel') ?? new DOMRect(), boxOf('foot') ?? new DOMRect(), boxOf('pin')];
+  const [panel = new DOMRect()] = boxesOf('#panel');
+  const [pin = panel] = boxesOf('#pin');
   const isWide = panel.width < innerWidth / 2;
-  const floor = isWide ? foot.top : Math.min(innerHeight, ...edgesBelow());
+  const below = boxesOf(isWide ? '#foot' : '#foot, #pin, #watch, #layers:not(.folded)');
+  const floor = Math.min(innerHeight, ...below.map(({ top }) => top));
   const margin = Math.min(30, Math.max(0, floor - panel.bottom) / 6);
   const bottom = innerHeight - floor + margin;
-  return isWide
-    ? { top: Math.min(70, innerHeight / 8), bottom, left: (pin ?? panel).right + margin, right: 90 }
-    : { top: panel.bottom + margin, bottom, left: margin, right: margin };
+  if (!isWide) return { top: panel.bottom + margin, bottom, left: margin, right: margin };
+  const isAtRight = innerWidth - pin.right < CONTROLS_PX;
+  const left = (isAtRight ? panel : pin).right + margin;
+  return { top: Math.min(70, innerHeight / 8), bottom, left, right: isAtRight ? innerWidth - pin.left : CONTROLS_PX };
 }
 
 /** Pins a place, and moves it to where no card lies over it: in any case with a `zoom`, else where one does. */

@@ -2,19 +2,21 @@ import type { LngLat } from '../data/day.ts';
 import { fitHail, pinPlace } from '../display.ts';
 import { switchLayer } from '../layers/card.tsx';
 import { is_embedded, theMap } from '../site.ts';
-import { change, state } from '../state.ts';
+import { state } from '../state.ts';
 import { chooseView, refresh, step, stepDay } from '../time/dates.ts';
 import { quicken, stepScan, togglePlaying } from '../time/player.ts';
+import { opening } from './parts.tsx';
 import { closeWatch } from './watch.tsx';
 
 type Acts = Readonly<Record<string, () => unknown>>;
 
 const PAN_PX = 120;
-const pan = (x: number, y: number) => theMap()?.map.panBy([x * PAN_PX, y * PAN_PX]);
+const pan = (x: number, y: number) => () => theMap()?.map.panBy([x * PAN_PX, y * PAN_PX]);
 const atMiddle = (act: (at: LngLat) => void) => {
   const middle = theMap()?.map.getCenter();
   if (middle) act({ lng: middle.lng, lat: middle.lat });
 };
+const find = () => document.getElementById('find-text')?.focus();
 const closer = () => theMap()?.map.zoomIn();
 const WHOLE = { recent: 'recent', date: 'day' } as const;
 
@@ -22,11 +24,7 @@ const WHOLE = { recent: 'recent', date: 'day' } as const;
 export const KEYS: readonly (readonly [keys: string, words: string, acts: Acts])[] = [
   ['← →', 'day with hail before, after', { ArrowLeft: () => step(-1), ArrowRight: () => step(1) }],
   ['[ ]', 'day before, day after, with hail or without', { '[': () => stepDay(-1), ']': () => stepDay(1) }],
-  [
-    'C · H',
-    'list of hail days · last 24 hours',
-    { c: () => change({ dialog: 'days' }), h: () => chooseView('recent') },
-  ],
+  ['C · H', 'list of hail days · last 24 hours', { c: opening('days'), h: () => chooseView('recent') }],
   [', .', 'scan before, scan after', { ',': () => stepScan(-1), '.': () => stepScan(1) }],
   ['space · S', 'play and pause · speed', { ' ': togglePlaying, s: quicken }],
   ['V', 'all hail or scan by scan', { v: () => chooseView(state.view === 'day' ? 'scan' : WHOLE[state.span]) }],
@@ -34,19 +32,15 @@ export const KEYS: readonly (readonly [keys: string, words: string, acts: Acts])
     'shift ← → ↑ ↓',
     'move the map',
     {
-      'shift ArrowLeft': () => pan(-1, 0),
-      'shift ArrowRight': () => pan(1, 0),
-      'shift ArrowUp': () => pan(0, -1),
-      'shift ArrowDown': () => pan(0, 1),
+      'shift ArrowLeft': pan(-1, 0),
+      'shift ArrowRight': pan(1, 0),
+      'shift ArrowUp': pan(0, -1),
+      'shift ArrowDown': pan(0, 1),
     },
   ],
   ['+ −', 'closer, farther', { '+': closer, '=': closer, '-': () => theMap()?.map.zoomOut() }],
   ['enter', 'size at the middle of the map, while the map has the focus', { 'map Enter': () => atMiddle(pick) }],
-  [
-    '/ · P',
-    'find a place · pin the middle of the map',
-    { '/': () => document.getElementById('find-text')?.focus(), p: () => atMiddle(pinPlace) },
-  ],
+  ['/ · P', 'find a place · pin the middle of the map', { '/': find, p: () => atMiddle(pinPlace) }],
   ['E', 'reflectivity under the hail, on and off', { e: switchReflectivity }],
   ['F · R', 'show all hail · look for newer scans', { f: () => fitHail(), r: refresh }],
 ];
