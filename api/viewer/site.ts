@@ -37,7 +37,7 @@ export function ownKey(): string | null {
 /** Keeps the key in this browser, never in an address; null forgets it. */
 export function setKey(key: string | null): void {
   store(KEY_NAME, key);
-  change({ key, unlimited: false });
+  change({ key, unlimited: null });
 }
 
 /** Asks the reader for a key; `words` say why the last one was refused. */
@@ -45,12 +45,9 @@ export function askForKey(words: string | null = null): void {
   if (!is_embedded) change({ key_trouble: words, dialog: 'key-dialog' });
 }
 
-let limits_of: string | null = null;
 /** Prices are hidden where neither the plan nor the account has a limit, which is asked once; where it is not known they are shown. */
 export async function hidePrices(): Promise<void> {
-  const { key } = state;
-  if (key === null || key === limits_of) return;
-  limits_of = key;
+  if (state.key === null || state.unlimited !== null) return;
   state.unlimited = true;
   const usage = await service.call('/usage').catch(() => null);
   state.unlimited = usage !== null && usage.credits.limit === null && usage.credits.spend_cap === null;

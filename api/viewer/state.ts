@@ -60,8 +60,8 @@ export const state = reactive({
   key: null as string | null,
   /** Why the last key was refused. */
   key_trouble: null as string | null,
-  /** Neither the plan nor the account has a limit: prices say nothing. */
-  unlimited: false,
+  /** Neither the plan nor the account has a limit: prices say nothing. Null before it was asked. */
+  unlimited: null as boolean | null,
   /** The card for watching a place is open. */
   watching: false,
   /** A shape is being drawn, which has the clicks on the map, or its secret is shown. */

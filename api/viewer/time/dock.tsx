@@ -8,7 +8,7 @@ import { clockInWords, dateInWords, sizeInWords, sourceInWords, timeInWords } fr
 import { chosenDate, chosenFrame, state } from '../state.ts';
 import { goToScan, quicken, SPEEDS, stepScan, togglePlaying } from './player.ts';
 import { axisOf, nearestScan, shareOf } from './span.ts';
-import { clockOfZone, hourOfZone, ownZone, zoneAt } from './zones.ts';
+import { clockOfZone, hourOfZone, zoneAt } from './zones.ts';
 
 const MINUTE_MS = 60_000;
 /** Steps between labels, of which there are at most so many. */
@@ -57,7 +57,7 @@ function Clock() {
   const time = (isScan ? chosenFrame() : day?.frames.at(-1))?.scan_time;
   const zone = place && zoneAt(place);
   const there = time && zone ? clockOfZone(time, zone) : '';
-  const here = time ? clockOfZone(time, ownZone()) : '';
+  const here = time ? clockOfZone(time) : '';
   const own = here && here !== there && `your clock ${here}`;
   const utc = time ? clockInWords(time) : '–';
   const title = span === 'recent' ? '24 hours' : dateInWords(day?.date ?? '');

@@ -1,19 +1,14 @@
 import timeZoneName from '@photostructure/tz-lookup';
 
-/** Zones of the open sea, without civil time: `Etc/GMT+9`. */
-const AT_SEA = /^Etc\//;
-
 /** IANA name of the zone at a place; null at sea. */
 export function zoneAt({ lat, lon }: { lat: number; lon: number }): string | null {
   const zone = timeZoneName(lat, lon);
-  return AT_SEA.test(zone) ? null : zone;
+  // The open sea has no civil time: `Etc/GMT+9`.
+  return zone.startsWith('Etc/') ? null : zone;
 }
 
-/** Zone of this browser. */
-export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
-
-/** `Fri 19:10 CDT`: the instant on the clocks of a zone; empty where they show UTC. */
-export function clockOfZone(time: string, timeZone: string): string {
+/** `Fri 19:10 CDT`: the instant on the clocks of a zone, or on that of this browser; empty where they show UTC. */
+export function clockOfZone(time: string, timeZone?: string): string {
   const parts = { weekday: 'short', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' } as const;
   const words = new Date(time).toLocaleString('en-US', { ...parts, hourCycle: 'h23', timeZone }).replace(',', '');
   return /\b(UTC|GMT)$/.test(words) ? '' : words;
