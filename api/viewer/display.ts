@@ -1,4 +1,4 @@
-import type { PaddingOptions } from 'maplibre-gl';
+import { LngLatBounds, type PaddingOptions } from 'maplibre-gl';
 import type { DayIndex, Frame, LngLat } from './data/day.ts';
 import { archives, mapOpened, theMap } from './site.ts';
 import { change, chosenFrame, chosenUrl, newestWithHail, state } from './state.ts';
@@ -65,16 +65,10 @@ export async function fitHail(animate = true): Promise<void> {
   const { day } = state;
   const urls = [day?.daily_url, day?.before?.daily_url, chosenFrame()?.url].filter((url) => typeof url === 'string');
   const notes = await Promise.all(urls.map((url) => archives.describe(url)));
-  const corners = notes.flatMap(({ hail_bounds }) => {
-    if (!hail_bounds) return [];
-    const [west, south, east, north] = hail_bounds;
-    return [
-      { lat: south, lon: west },
-      { lat: north, lon: east },
-    ];
-  });
-  const storms = day?.frames.flatMap(({ storms }) => storms) ?? [];
-  if (day === state.day) (await mapOpened).fit([...storms, ...corners], covered(), animate);
+  const bounds = new LngLatBounds();
+  for (const { hail_bounds } of notes) if (hail_bounds) bounds.extend(hail_bounds);
+  for (const { lon, lat } of day?.frames.flatMap(({ storms }) => storms) ?? []) bounds.extend([lon, lat]);
+  if (day === state.day) (await mapOpened).fit(bounds, covered(), animate);
 }
 
 /** Boxes of the cards that are shown. */

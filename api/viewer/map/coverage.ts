@@ -15,7 +15,7 @@ export interface UncoveredBlocks {
 /** Metadata of an archive, as far as this page reads it. */
 export interface ArchiveNote {
   /** West, south, east, north. */
-  readonly hail_bounds?: readonly [number, number, number, number] | null;
+  readonly hail_bounds?: [number, number, number, number] | null;
   readonly uncovered?: UncoveredBlocks;
 }
 

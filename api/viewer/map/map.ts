@@ -3,6 +3,7 @@ import type { Feature, Geometry } from 'geojson';
 import {
   addProtocol,
   type GeoJSONSource,
+  type LngLatBounds,
   Map as MapLibre,
   NavigationControl,
   type PaddingOptions,
@@ -150,15 +151,9 @@ export async function openMap(
       const view = map.getBounds();
       return places.some(({ lat, lon }) => view.contains([lon, lat]));
     },
-    /** Moves so that all places are in view; `padding` keeps them clear of the cards over the map. */
-    fit(places: readonly LatLon[], padding: PaddingOptions, animate: boolean): void {
-      const lons = places.map(({ lon }) => lon);
-      const lats = places.map(({ lat }) => lat);
-      const box: [number, number, number, number] = places.length
-        ? [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)]
-        : CONUS;
-      const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-      map.fitBounds(box, { padding, maxZoom: ZOOM.fit_max, animate: animate && !isCalm });
+    /** Moves so that some bounds are in view, or the contiguous states; `padding` keeps them clear of the cards over the map. */
+    fit(bounds: LngLatBounds, padding: PaddingOptions, animate: boolean): void {
+      map.fitBounds(bounds.isEmpty() ? CONUS : bounds, { padding, maxZoom: ZOOM.fit_max, animate });
       putGround();
     },
     place(): MapPlace {
