@@ -4,7 +4,7 @@ import { readAddress } from './address.ts';
 import { openArchives } from './data/archives.ts';
 import { openService } from './data/service.ts';
 import { type HailMap, openMap } from './map/map.ts';
-import { meta, store, stored } from './page/page.ts';
+import { meta, storage } from './page/page.ts';
 import { change, state } from './state.ts';
 
 const KEY_NAME = 'hail.key';
@@ -31,12 +31,13 @@ export const mapOpened = openMap(container, { archives, place: state.place }).th
 
 /** The key that this browser keeps. */
 export function ownKey(): string | null {
-  return is_embedded ? null : stored(KEY_NAME);
+  return is_embedded ? null : (storage()?.getItem(KEY_NAME) ?? null);
 }
 
-/** Keeps the key in this browser, never in an address; null forgets it. */
+/** Keeps the key in this browser, where it keeps any, and never in an address; null forgets it. */
 export function setKey(key: string | null): void {
-  store(KEY_NAME, key);
+  if (key === null) storage()?.removeItem(KEY_NAME);
+  else storage()?.setItem(KEY_NAME, key);
   change({ key, unlimited: null });
 }
 

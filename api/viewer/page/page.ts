@@ -5,22 +5,12 @@ export function meta(name: string): string {
   return found.content;
 }
 
-/** What this browser keeps under a name; null where there is nothing, or where it keeps nothing for this page. */
-export function stored(name: string): string | null {
+/** What this browser keeps for the page; null where it keeps nothing. */
+export function storage(): Storage | null {
   try {
-    return localStorage.getItem(name);
+    return localStorage;
   } catch {
     return null;
-  }
-}
-
-/** Keeps a value in this browser, where it keeps any for this page; null forgets it. */
-export function store(name: string, value: string | null): void {
-  try {
-    if (value === null) localStorage.removeItem(name);
-    else localStorage.setItem(name, value);
-  } catch {
-    // The value holds as long as the page is open.
   }
 }
 

@@ -44,6 +44,7 @@ function WatchCard() {
   /** Another object whenever drawing begins. */
   const [asked, draw] = useState<{ readonly shape: Shape } | null>(null);
   const [drawn, setDrawn] = useState<Drawn | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
   /** The address for which a webhook was made: should the area be refused, another attempt makes no second one. */
   const hook = useRef('');
   const { ask, busy, box } = useAnswer('watch-answer');
@@ -70,37 +71,25 @@ function WatchCard() {
   }, [asked]);
   const save = ({ ring, radius_km }: Drawn, { name, url, size_mm }: Record<string, string>) =>
     ask(async () => {
-      let secret: string | null = null;
       if (radius_km !== undefined) {
         const { lat, lng } = ring.reduce((box, place) => box.extend(place), new LngLatBounds()).getCenter();
-        const [at_lat, at_lon, km] = [lat.toFixed(5), lng.toFixed(5), radius_km.toFixed(1)].map(Number);
-        const circle = {
-          name,
-          lat: at_lat,
-          lon: at_lon,
-          radius_km: km,
-          min_size_mm: Number(size_mm),
-          webhook_url: url,
-        };
-        secret = (await service.call('/alerts/subscribe', { body: circle })).webhook_secret;
+        const circle = { lat, lon: lng, radius_km: Number(radius_km.toFixed(1)) };
+        const body = { name, ...circle, min_size_mm: Number(size_mm), webhook_url: url };
+        setSecret((await service.call('/alerts/subscribe', { body })).webhook_secret);
       } else {
         // The webhook first: an address that is refused leaves no area without a receiver.
-        if (url !== hook.current) secret = (await service.call('/webhooks', { body: { url } })).secret;
-        hook.current = url;
+        if (url !== '' && url !== hook.current) {
+          setSecret((await service.call('/webhooks', { body: { url } })).secret);
+          hook.current = url;
+        }
         const geometry = { type: 'Polygon', coordinates: [ring] };
         await service.call('/areas', { body: { kind: 'polygon', name, geometry } });
       }
       say(`“${name}” is watched.`);
       setDrawn(null);
       // From now on escape closes the card, unless it would take the secret away.
-      state.drawing = secret !== null;
-      return (
-        secret && (
-          <p id="watch-secret">
-            Secret that the events are signed with, shown this once: <code id="watch-secret-text">{secret}</code>
-          </p>
-        )
-      );
+      state.drawing = radius_km !== undefined || hook.current !== '';
+      return null;
     });
   const { url, price } = WORDS[asked?.shape ?? 'circle'];
   const isCircle = drawn?.radius_km !== undefined;
@@ -129,6 +118,11 @@ function WatchCard() {
         </form>
       )}
       {box}
+      {secret && (
+        <p id="watch-secret">
+          Secret that the events are signed with, shown this once: <code id="watch-secret-text">{secret}</code>
+        </p>
+      )}
       <Button id="close-watch" class="link" disabled={busy} onClick={closeWatch} children="Close" />
     </Card>
   );
