@@ -37,12 +37,12 @@ packages: node_modules/.installed ## install the pinned packages, Node included
 .PHONY: develop
 develop: node_modules/.developed install ## install the packages of development too
 
-# The map page: its modules and their packages in one bundle; chunks of it are loaded when they are needed.
+# The map page: its modules and their packages in one bundle; drawing and street maps are in two more, loaded when they are needed.
 VIEWER := node_modules/.viewer
 $(VIEWER)/viewer.js: node_modules/.installed $(shell find api/viewer schemas -type f 2>/dev/null)
 	@rm -rf $(VIEWER)
-	@esbuild api/viewer/viewer.tsx api/viewer/viewer.css --bundle --minify --format=esm --splitting --target=es2022 --loader:.svg=dataurl \
-	  --log-level=warning --outdir=$(VIEWER)
+	@esbuild api/viewer/viewer.tsx api/viewer/map/draw.ts api/viewer/map/streets.ts api/viewer/viewer.css --bundle --minify --format=esm \
+	  --target=es2022 --external:./draw.js --external:./streets.js --loader:.svg=dataurl --log-level=warning '--entry-names=[name]' --outdir=$(VIEWER)
 
 .PHONY: install
 install: packages $(VIEWER)/viewer.js ## install the packages and build the map page

@@ -6,7 +6,7 @@
  *   site, display    the service, the archives and the map of this page; draws the state on the map
  *   data/     the API (service) and PMTiles over HTTP ranges, cached in pieces (archives)
  *   map/      MapLibre: all that is drawn is one style (style.json), whose sources get archives and features (map); street map of the
- *             operator (ground); joined and smoothed tiles (smooth); content at a place (pick); shapes that a reader draws (draw)
+ *             operator (streets); joined and smoothed tiles (smooth); content at a place (pick); shapes that a reader draws (draw)
  *   layers/   further layers: one declaration each in registry; switches and reasons in one card
  *   time/     dates and newer scans, list of hail days, player, timeline
  *   place/    search (find), picked place (spot), pinned place (pin) with what fell, history and verification

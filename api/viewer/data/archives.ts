@@ -111,6 +111,10 @@ export function openArchives() {
     protocols: { hail: protocol(false), smooth: protocol(true) },
     open,
     forget,
+    /** Address of the tiles of some archives, all of whose content is in one tile, that of the last on top. */
+    tilesOf: (urls: readonly string[], protocol: 'hail' | 'smooth' = 'hail') => [
+      `${protocol}://${urls.join(' ')}/{z}/{x}/{y}`,
+    ],
     /** Prefetches the bytes that most pictures need. A failure is dropped: showing the archive reports it if it lasts. */
     prefetch(url: string): void {
       open(url)
@@ -128,8 +132,3 @@ export function openArchives() {
     },
   };
 }
-
-/** Address of the tiles of some archives, all of whose content is in one tile, that of the last on top. */
-export const tilesOf = (urls: readonly string[], protocol: 'hail' | 'smooth' = 'hail') => [
-  `${protocol}://${urls.join(' ')}/{z}/{x}/{y}`,
-];

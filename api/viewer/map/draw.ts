@@ -1,4 +1,6 @@
 import type { Map as MapLibre } from 'maplibre-gl';
+import { TerraDraw, TerraDrawCircleMode, TerraDrawPolygonMode } from 'terra-draw';
+import { TerraDrawMapLibreGLAdapter } from 'terra-draw-maplibre-gl-adapter';
 
 /** Shape that a reader draws. */
 export type Shape = 'circle' | 'polygon';
@@ -11,12 +13,8 @@ export interface Drawn {
   readonly radius_km: number | undefined;
 }
 
-/** Lets the reader draw one shape, which stays on the map until the returned function is called. The library is loaded with the first one. */
-export async function startDrawing(map: MapLibre, shape: Shape, color: string, onFinish: (drawn: Drawn) => void) {
-  const [{ TerraDraw, TerraDrawCircleMode, TerraDrawPolygonMode }, { TerraDrawMapLibreGLAdapter }] = await Promise.all([
-    import('terra-draw'),
-    import('terra-draw-maplibre-gl-adapter'),
-  ]);
+/** Lets the reader draw one shape, which stays on the map until the returned function is called. */
+export function startDrawing(map: MapLibre, shape: Shape, color: string, onFinish: (drawn: Drawn) => void) {
   const styles = { fillColor: color, fillOpacity: 0.12, outlineColor: color, outlineWidth: 2 } as const;
   const mode = shape === 'circle' ? new TerraDrawCircleMode({ styles }) : new TerraDrawPolygonMode({ styles });
   const draw = new TerraDraw({

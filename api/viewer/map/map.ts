@@ -12,13 +12,13 @@ import {
   type VectorTileSource,
 } from 'maplibre-gl';
 import { colored } from '../../../schemas/palette.ts';
-import { type Archives, tilesOf } from '../data/archives.ts';
+import type { Archives } from '../data/archives.ts';
 import type { LngLat, MapPlace } from '../data/day.ts';
 import { meta } from '../page/page.ts';
 import { BASEMAP, SCHEME } from '../page/palette.ts';
 import { chosenFrame, state } from '../state.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
-import { addStreets, openStreets } from './ground.ts';
+import type { Drawn, Shape } from './draw.ts';
 import { type Finding, pickAmong } from './pick.ts';
 import style from './style.json' with { type: 'json' };
 
@@ -32,7 +32,7 @@ const DRAWN_AT_LATEST_MS = 4000;
 /** Images are drawn at twice their size on the map. */
 const IMAGE_PIXEL_RATIO = 2;
 /** The ground is drawn after this time, wherever the map is. */
-const GROUND_AT_LATEST_MS = 1000;
+const GROUND_AT_LATEST_MS = 3000;
 /** Tiles of the ground are small. */
 const GROUND_PIECE_BYTES = 16384;
 
@@ -45,7 +45,8 @@ export async function openMap(
   container: HTMLElement,
   { archives, place }: { archives: Archives; place: MapPlace | null },
 ) {
-  for (const [name, tile] of Object.entries(archives.protocols)) addProtocol(name, tile);
+  const { protocols, tilesOf } = archives;
+  for (const [name, tile] of Object.entries(protocols)) addProtocol(name, tile);
   const map = await loadMap(container, place);
   let uncovered: UncoveredBlocks | null = null;
   let has_hail = false;
@@ -82,6 +83,13 @@ export async function openMap(
     };
   };
 
+  const loadStreets = async (address: URL): Promise<void> => {
+    const { addStreets, openStreets } = await import('./streets.js');
+    const streets = await openStreets(address, archives);
+    await placed;
+    addStreets(map, streets);
+  };
+
   /** The ground is drawn once the map stands where it is to be seen: tiles of another place are not read. */
   const { promise: placed, resolve: putGround } = Promise.withResolvers<void>();
   if (place) putGround();
@@ -89,10 +97,13 @@ export async function openMap(
   void placed.then(() => {
     const { href } = new URL(meta('hail-ground'), location.href);
     archives.open(href, GROUND_PIECE_BYTES);
-    return setTiles('ground', tilesOf([href]));
+    void setTiles('ground', tilesOf([href]));
+    map.setGlobalStateProperty('ground', 'visible');
+    map.setGlobalStateProperty('names', 'visible');
   });
+  const [light, dark = light] = meta('hail-streets').split(' ');
   // The map does not wait for the streets, which another site may have.
-  Promise.all([openStreets(archives), placed]).then(([streets]) => streets && addStreets(map, streets), reportError);
+  if (light !== '') loadStreets(new URL(SCHEME === 'dark' ? dark : light, location.href)).catch(reportError);
   effect(() => {
     const is_seen = state.layers.includes('hail');
     const is_smooth = state.layers.includes('smooth');
@@ -116,6 +127,11 @@ export async function openMap(
     map,
     draw,
     drawnAt,
+    /** Lets the reader draw one shape, which stays on the map until the function that it resolves to is called. */
+    async startDrawing(shape: Shape, color: string, onFinish: (drawn: Drawn) => void) {
+      const { startDrawing } = await import('./draw.js');
+      return startDrawing(map, shape, color, onFinish);
+    },
     /** Removes all hail and hatching from the map. */
     clear(): void {
       void setHail([]);
@@ -168,6 +184,7 @@ async function loadMap(container: HTMLElement, place: MapPlace | null): Promise<
   const map = new MapLibre({
     container,
     style: JSON.parse(colored(style, SCHEME)),
+    globalState: { ground: 'none', names: 'none' },
     ...(place
       ? { center: [place.lon, place.lat], zoom: place.zoom }
       : { bounds: CONUS, fitBoundsOptions: { padding: 24 } }),

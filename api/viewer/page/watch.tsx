@@ -1,6 +1,6 @@
 import { LngLatBounds } from 'maplibre-gl';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Drawn, type Shape, startDrawing } from '../map/draw.ts';
+import type { Drawn, Shape } from '../map/draw.ts';
 import { mapOpened, service } from '../site.ts';
 import { state } from '../state.ts';
 import { BASEMAP, SIZES } from './palette.ts';
@@ -63,7 +63,7 @@ function WatchCard() {
   useEffect(() => {
     if (asked === null) return;
     state.drawing = true;
-    const drawing = mapOpened.then(({ map }) => startDrawing(map, asked.shape, BASEMAP.ink, finish));
+    const drawing = mapOpened.then(({ startDrawing }) => startDrawing(asked.shape, BASEMAP.ink, finish));
     return () => {
       state.drawing = false;
       void drawing.then((stop) => stop());

@@ -1,6 +1,6 @@
+import { namedFlavor, layers as protomapsLayers } from '@protomaps/basemaps';
 import type { LayerSpecification as Layer, Map as MapLibre, StyleSpecification } from 'maplibre-gl';
-import { type Archives, tilesOf } from '../data/archives.ts';
-import { meta } from '../page/page.ts';
+import type { Archives } from '../data/archives.ts';
 import { SCHEME } from '../page/palette.ts';
 
 /** Street map of the operator: areas under the hail, lines and names over it. */
@@ -26,17 +26,13 @@ export function addStreets(map: MapLibre, { sprite = [], sources, layers }: Stre
   map.setGlobalStateProperty('names', 'none');
 }
 
-/** The street map that the page names: a Protomaps archive, or the style for light screens and that for dark ones. */
-export async function openStreets(archives: Archives): Promise<Streets | null> {
-  const [light, dark = light] = meta('hail-streets').split(' ');
-  const address = new URL(SCHEME === 'dark' ? dark : light, location.href);
-  if (light === '') return null;
+/** The street map at an address: a Protomaps archive, or a style. */
+export async function openStreets(address: URL, archives: Archives): Promise<Streets> {
   if (address.pathname.endsWith('.pmtiles')) {
-    const { layers, namedFlavor } = await import('@protomaps/basemaps');
     const { maxZoom: maxzoom } = await archives.open(address.href).getHeader();
     const flavor = namedFlavor(SCHEME === 'dark' ? 'black' : 'white');
-    const drawn = layers(STREETS, flavor, { lang: 'en' }).filter(({ id }) => !ICONS.has(id));
-    const source = { type: 'vector', tiles: tilesOf([address.href]), maxzoom } as const;
+    const drawn = protomapsLayers(STREETS, flavor, { lang: 'en' }).filter(({ id }) => !ICONS.has(id));
+    const source = { type: 'vector', tiles: archives.tilesOf([address.href]), maxzoom } as const;
     return ownFont({ sources: { [STREETS]: source }, layers: drawn.map(withoutIcon) });
   }
   const response = await fetch(address);
