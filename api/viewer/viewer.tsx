@@ -16,7 +16,7 @@ import { effect } from '@preact/signals';
 import { AttributionControl } from 'maplibre-gl';
 import { render } from 'preact';
 import { stateAddress } from './address.ts';
-import { Layers, letLinkRead } from './layers/card.tsx';
+import { Layers } from './layers/card.tsx';
 import { Dialog } from './page/dialogs.tsx';
 import { onKey, pick } from './page/keys.ts';
 import { Legend } from './page/legend.tsx';
@@ -78,10 +78,7 @@ addEventListener('storage', () => {
   const key = ownKey();
   if (key !== state.key) enterKey(key);
 });
-addEventListener('hashchange', () => {
-  letLinkRead();
-  void openLink(location.hash);
-});
+addEventListener('hashchange', () => void openLink(location.hash));
 
 const link = openLink(location.hash);
 let written_ms = 0;

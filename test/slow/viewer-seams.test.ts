@@ -149,15 +149,14 @@ serviceTest(
     await ready(page);
     t.is(page.url(), address);
     t.true(await page.locator('#pin').isVisible());
-    const asked = page.waitForRequest((request) => request.url().includes('/v1/alerts'));
     await page.evaluate(() => {
       location.hash = '#view=day&date=2026-05-01&layers=alerts&map=8.00/35.0000/-97.0000';
     });
-    await asked;
     await page.waitForFunction(() => (document.getElementById('date') as HTMLInputElement).value === '2026-05-01');
     await drawn(page);
     t.false(await page.locator('#pin').isVisible());
     t.true(await page.locator('#layer-alerts').isChecked());
+    t.is(await said(page, '#layer-alerts-note'), 'Not read yet.');
     t.false(await page.locator('#layer-hail').isChecked());
     await page.goBack();
     await page.waitForFunction(() => location.hash.includes('pin=35.20000'));

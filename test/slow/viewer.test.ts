@@ -283,29 +283,29 @@ serviceTest(
   },
 );
 
-serviceTest('a key without the scope of a layer is said so at the layer', onPlainRoot, async (t, visit) => {
-  const { page } = visit;
+serviceTest('a key without the scope of a layer is said so at the layer', onPlainRoot, async (t, { page }) => {
   await page.click('#layers-fold');
-  await refuse(visit, 'insufficient_scope');
+  const body = { error: 'insufficient_scope', message: 'the key lacks the scope alerts:read' };
+  await answerInstead(page, /\/v1\/alerts/, 403, body);
   await page.click('label:has(#layer-alerts)');
   await page.waitForSelector('.layer.refused');
-  t.is(await said(page, '#layer-alerts-note'), 'This key lacks the scope alerts:read.');
+  t.is(await said(page, '#layer-alerts-note'), 'The key lacks the scope alerts:read.');
   t.false(await page.locator('#key-dialog').isVisible());
 });
 
 serviceTest(
   'a service that does not answer for layers greys them or says what it answered, and the map goes on',
   onPlainRoot,
-  async (t, visit) => {
-    const { page, complaints } = visit;
-    await refuse(visit, 'not_found');
+  async (t, { page, complaints }) => {
+    await answerInstead(page, /\/v1\/(health|alerts)/, 404, { error: 'not_found', message: '' });
+    await page.reload();
+    await ready(page);
     await page.click('#layers-fold');
-    await page.waitForFunction(() => document.getElementById('layer-warnings-note')?.textContent !== '');
     t.regex(await said(page, '#layer-warnings-note'), /does not say what time it has/);
     t.true(await page.locator('#layer-warnings').isDisabled());
     await page.click('label:has(#layer-alerts)');
     await page.waitForSelector('.layer.refused');
-    t.is(await said(page, '#layer-alerts-note'), 'Does not exist, or belongs to another business.');
+    t.is(await said(page, '#layer-alerts-note'), 'The service answered 404.');
     t.false(await page.locator('#trouble').isVisible());
     t.deepEqual(complaints, []);
   },

@@ -1,98 +1,85 @@
-import type { Feature } from 'geojson';
-import type { Map as MapLibre } from 'maplibre-gl';
+import type { Feature, GeoJsonProperties, Geometry, Polygon, Position } from 'geojson';
+import type { FilterSpecification } from 'maplibre-gl';
 import type { MonitoredAreas } from '../../../schemas/resources/area.ts';
 import type { SpcOutlookAnswer } from '../../../schemas/resources/convective-outlook.ts';
 import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
 import type { Subscription } from '../../../schemas/resources/subscription.ts';
-import type { Warning, Warnings } from '../../../schemas/resources/warning.ts';
-import { ServiceError } from '../data/service.ts';
+import type { Warnings } from '../../../schemas/resources/warning.ts';
 import { REFLECTIVITY } from '../page/palette.ts';
 import { clockInWords, counted, MM_PER_INCH, motionInWords, timeInWords } from '../page/words.ts';
-import { chosenFrame } from '../state.ts';
-import {
-  area,
-  type Calls,
-  circle,
-  type FreeLayer,
-  feature,
-  hasDates,
-  isInForce,
-  isNear,
-  item,
-  lines,
-  type MapLayer,
-  placeAway,
-  point,
-  type ReadLayer,
-  type Said,
-  type Shown,
-} from './layer.ts';
+import { service, theMap } from '../site.ts';
+import { chosenFrame, state } from '../state.ts';
+import { isNewest } from '../time/dates.ts';
+import { CONE_ERROR, circle, placeAway } from './layer.ts';
 
-const NO_SCANS = 'No scans are published for this date.';
-/** What a layer that can always be read says, all of whose reading belongs to whatever is shown. */
-const ALWAYS: Pick<ReadLayer, 'kind' | 'unavailable' | 'serves' | 'visible'> = {
-  kind: 'read',
-  unavailable: () => null,
-  serves: () => true,
-  visible: ({ features }) => features,
-};
+/** What is shown, as far as layers depend on it. */
+export interface Shown {
+  /** First and last storm date: the scans of the last 24 hours may begin on the date before. */
+  readonly first_date: string;
+  readonly date: string;
+  /** First and last instant, epoch milliseconds: of a scan both are its time. Not a number without scans. */
+  readonly from_ms: number;
+  readonly until_ms: number;
+  /** Middle of the map. */
+  readonly middle: { readonly lat: number; readonly lon: number };
+}
 
-/** Summary of a layer of the reader's own places: their number, or that there are none. */
-const ownInWords =
-  (none: string, one: string) =>
-  ({ length }: readonly Feature[]) =>
-    length === 0 ? none : `${counted(length, one)}.`;
+/** Content of a layer as it came from the service. */
+export interface Reading {
+  /** Null where the service has nothing of this kind: the note says why. */
+  readonly features: readonly Feature[] | null;
+  /** What the reader should know of it: how much there is, up to when it is known. */
+  readonly note: string | null;
+}
 
-/** Hail of the day or of the scan, as chosen in the panel; the map follows the switch. */
-const hail: FreeLayer = {
-  kind: 'free',
-  id: 'hail',
-  label: 'Hail',
-  key: [],
-  unavailable: ({ span }) => (span === null ? NO_SCANS : null),
-  features: () => [],
-  inWords: (_visible, { view }) => (view === 'day' ? 'The whole day' : 'The scan at this time'),
-};
+/** A layer of the map, as its card shows it. */
+export interface MapLayer {
+  readonly id: string;
+  readonly label: string;
+  /** Kinds of marks, for the key in the card. */
+  readonly key?: readonly (readonly [words: string, color: string, ...more: string[]])[];
+  /** It is of no date; any other has nothing without scans, and what was read is of the dates that were shown. */
+  readonly is_undated?: true;
+  /** What was read serves while the middle of the map stays within half of this. */
+  readonly radius_km?: number;
+  /** Price of a reading in words: `8 credits`. A layer without it is free: the map has it already. */
+  readonly price?: string;
+  readonly read?: (shown: Shown) => Promise<Reading>;
+  /** Why the layer is not available for what is shown; null where it is. */
+  readonly unavailable?: (shown: Shown) => string | null;
+  /** Features to draw, where these are not what was read. */
+  readonly visible?: (read: readonly Feature[], shown: Shown) => readonly Feature[];
+  /** Summary of what is drawn, before the note of the reading. */
+  readonly inWords: (visible: readonly Feature[], read: readonly Feature[]) => string;
+}
 
-/** Outlines of the hail as curves; the map follows the switch. */
-const smooth: FreeLayer = {
-  ...hail,
-  id: 'smooth',
-  label: 'Smoothed outlines',
-  inWords: () => 'Rounded for the eye: the radar sees squares of 1 km.',
-};
+type Attributes = NonNullable<GeoJsonProperties>;
+const point = (at: Position) => ({ type: 'Point', coordinates: at }) as const;
+/** The area within a closed ring. */
+const area = (ring: Position[]): Polygon => ({ type: 'Polygon', coordinates: [ring] });
 
-/** Reflectivity of the scan, under the hail; the map follows the switch. */
-const reflectivity: FreeLayer = {
-  ...hail,
-  id: 'reflectivity',
-  label: 'Reflectivity',
-  key: REFLECTIVITY.map(({ dbz_min, color }) => ({ color, words: `${dbz_min}` })),
-  unavailable({ view, span }) {
-    if (span === null) return NO_SCANS;
-    if (view === 'day') return 'Of single scans: choose “Scan by scan”.';
-    return chosenFrame()?.reflectivity_url ? null : 'None is kept for this scan.';
-  },
-  inWords: () => 'dBZ, this much or more',
-};
+/** Those lines that hold. */
+export const lines = (...given: (string | false | null | undefined)[]) => given.filter(Boolean);
 
-const CONE = '#1f5fa8';
+/** A feature with what a click on it says, and further attributes for its marks. */
+const item = (geometry: Geometry, title: string, said: Parameters<typeof lines>, more: Attributes = {}): Feature => ({
+  type: 'Feature',
+  geometry,
+  properties: { title, said: lines(...said).join('\n'), ...more },
+});
+
 /** Minutes of the marks along the course; the last is the end of the cone. */
 const LEADS_MIN = [15, 30, 45] as const;
-/** Half of the opening of the cone, and what its length has over the course: the errors that the nowcast of the service assumes. */
-export const CONE_ERROR = { speed_error_kmh: 12, direction_error_deg: 26 } as const;
 /** Slower storms have no course worth drawing. */
 const LEAST_KMH = 5;
 const ARC_STEPS = 10;
 
 /** Storms of the scan with a motion, as its tiles have them; tiles overlap, so a storm may be in two. */
-function movingStorms(map: MapLibre): Feature[] {
-  const drawn = map.querySourceFeatures('hail', { sourceLayer: 'storms' });
-  const moving = drawn.filter(
-    ({ geometry, properties: { speed_kmh, direction_deg } }) =>
-      geometry.type === 'Point' && speed_kmh >= LEAST_KMH && direction_deg !== undefined,
-  );
-  const byId = new Map(moving.map((storm) => [String(storm.properties.track_id), storm]));
+function movingStorms(): Feature[] {
+  const map = state.drawn > 0 ? theMap()?.map : null;
+  const isMoving: FilterSpecification = ['>=', ['coalesce', ['get', 'speed_kmh'], 0], LEAST_KMH];
+  const drawn = map?.querySourceFeatures('hail', { sourceLayer: 'storms', filter: isMoving }) ?? [];
+  const byId = new Map(drawn.map((storm) => [String(storm.properties.track_id), storm]));
   return [...byId].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, storm]) => storm);
 }
 
@@ -106,125 +93,58 @@ function coneFeatures({ geometry, properties }: Feature): Feature[] {
   const arc = Array.from({ length: ARC_STEPS + 1 }, (_, i) =>
     after(LEADS_MIN[2], speed_error_kmh, direction_error_deg * (1 - (2 * i) / ARC_STEPS)),
   );
-  const cone = item(area([at, ...arc, at]), CONE, 'A storm may come here within 45 minutes', [
+  const cone = item(area([at, ...arc, at]), 'A storm may come here within 45 minutes', [
     `It moves at ${motionInWords(speed_kmh, direction_deg)}`,
     mm !== undefined && `Its largest hail in this scan: ${Math.round(mm)} mm`,
     `The cone is the usual error of course (${direction_error_deg}°) and speed (${speed_error_kmh} km/h).`,
     'The storm may also grow, or end on the way.',
   ]);
-  const marks = LEADS_MIN.map((minutes) => feature(point(after(minutes)), { minutes }));
-  return [cone, feature({ type: 'LineString', coordinates: [at, after(LEADS_MIN[2])] }, {}), ...marks];
+  const marks = LEADS_MIN.map((minutes) => item(point(after(minutes)), '', [], { minutes }));
+  return [cone, item({ type: 'LineString', coordinates: [at, after(LEADS_MIN[2])] }, '', []), ...marks];
 }
-
-/** Storms of the scan with the cone in which each will be within 45 minutes; follows from the scan's archive. */
-const storms: FreeLayer = {
-  kind: 'free',
-  id: 'storms',
-  label: 'Storm motion, 45 minutes',
-  key: [{ color: CONE, words: 'course, and its usual error' }],
-  unavailable({ view, span }) {
-    if (span === null) return NO_SCANS;
-    return view === 'day' ? 'Storms have a motion in a single scan: choose “Scan by scan”.' : null;
-  },
-  features: (map) => movingStorms(map).flatMap(coneFeatures),
-  inWords(visible) {
-    const cones = visible.filter(({ geometry }) => geometry.type === 'Polygon');
-    return `${counted(cones.length, 'moving storm')} in view`;
-  },
-};
 
 /** Largest circle that GET /v1/warnings answers for, and its longest history. */
 const RADIUS_KM = 200;
 const DAYS_MAX = 30;
 const MS_PER_DAY = 86_400_000;
 
-/** Kinds of warnings and watches by colour, the most urgent first. */
+/** Warnings by event, watches and discussions by type, the most urgent first. */
 const KINDS: Readonly<Record<string, readonly [words: string, color: string]>> = {
-  tornado_warning: ['Tornado Warning', '#d4001f'],
-  severe_warning: ['Severe Thunderstorm Warning', '#e08600'],
+  'Tornado Warning': ['Tornado Warning', '#d4001f'],
+  'Severe Thunderstorm Warning': ['Severe Thunderstorm Warning', '#e08600'],
   tornado_watch: ['Tornado Watch', '#a8123a'],
   severe_thunderstorm_watch: ['Severe Thunderstorm Watch', '#b3539c'],
   mesoscale_discussion: ['Mesoscale Discussion', '#3d7a8c'],
 };
-const OTHER_KIND = '#56646f';
-const KIND_NAMES = Object.keys(KINDS);
 
-/** An area that is in force for some time; the end has the clock alone where it is on the day of the beginning. */
-function areaInForce(kind: string, title: string, of: Warning | Warnings['watches'][number], said: Said): Feature[] {
-  const { issued_at: from, expires_at: until, geometry } = of;
-  if (geometry === null) return [];
-  const end = from.slice(0, 10) === until.slice(0, 10) ? clockInWords(until) : timeInWords(until);
-  const all = [`${timeInWords(from)} to ${end}`, ...said];
-  return [item(geometry, KINDS[kind]?.[1] ?? OTHER_KIND, title, all, { kind, from, until })];
-}
-
-function warningFeature(warning: Warning): Feature[] {
-  const { event, tornado_detection, headline } = warning;
-  const tornado = tornado_detection && `Tornado: ${tornado_detection.replaceAll('_', ' ').toLowerCase()}`;
-  const kind = event === 'Tornado Warning' ? 'tornado_warning' : 'severe_warning';
-  return areaInForce(kind, event, warning, [tornado, headline]);
-}
-
-function watchFeature(watch: Warnings['watches'][number]): Feature[] {
-  const { type, headline } = watch;
-  const title = (number: number | string | null) => `${KINDS[type]?.[0] ?? type} ${number}`;
-  if (type !== 'mesoscale_discussion') return areaInForce(type, title(watch.watch_number), watch, [headline]);
-  const { md_number, areas_affected, watch_probability_pct } = watch;
-  return areaInForce(type, title(md_number), watch, [
+/** The area of a warning or a watch; the end has the clock alone where it is on the day of the begin. */
+function inForce(geometry: Geometry, warning: Attributes): Feature {
+  const { event, type, issued_at, expires_at, tornado_detection: tornado, headline, areas_affected: areas } = warning;
+  const { watch_number, md_number, watch_probability_pct: pct } = warning;
+  const kind = event ?? type;
+  const [words, color] = KINDS[kind];
+  const isOneDay = issued_at.slice(0, 10) === expires_at.slice(0, 10);
+  const said = [
+    `${timeInWords(issued_at)} to ${isOneDay ? clockInWords(expires_at) : timeInWords(expires_at)}`,
+    tornado && `Tornado: ${tornado.replaceAll('_', ' ').toLowerCase()}`,
     headline,
-    areas_affected && `Areas: ${areas_affected}`,
-    watch_probability_pct !== null && `Probability of a watch ${watch_probability_pct} %`,
-  ]);
+    areas && `Areas: ${areas}`,
+    typeof pct === 'number' && `Probability of a watch ${pct} %`,
+  ];
+  const times = { from_ms: Date.parse(issued_at), until_ms: Date.parse(expires_at) };
+  return item(geometry, event ?? `${words} ${watch_number ?? md_number}`, said, { kind, color, ...times });
 }
 
 /** Days of history that reach back to the first instant shown. */
-function daysBack({ span, now_ms }: Shown): number {
-  if (span === null || now_ms === null) return 1;
-  return Math.max(1, Math.ceil((now_ms - span[0]) / MS_PER_DAY));
-}
+const daysBack = ({ from_ms }: Shown) => Math.max(1, Math.ceil((state.now_ms - from_ms) / MS_PER_DAY));
 
-/** Warnings of the National Weather Service, watches and discussions of the Storm Prediction Center, in force at the time shown. */
-const warnings: ReadLayer = {
-  ...ALWAYS,
-  id: 'warnings',
-  label: 'Warnings and watches',
-  scope: 'warnings:read',
-  price: '8 credits',
-  key: Object.values(KINDS).map(([words, color]) => ({ color, words })),
-  fresh_ms: 120_000,
-  unavailable(shown) {
-    if (shown.span === null) return NO_SCANS;
-    if (shown.now_ms === null)
-      return 'The service does not say what time it has, so the time shown cannot be asked for.';
-    if (shown.never_collected.has('warnings') && shown.never_collected.has('watches'))
-      return 'This service has never collected warnings and watches.';
-    return daysBack(shown) > DAYS_MAX ? `The service answers for the last ${DAYS_MAX} days only.` : null;
-  },
-  serves: (asked, shown) => hasDates(asked, shown) && isNear(asked, shown, RADIUS_KM),
-  async read({ call }, shown) {
-    const { lat, lon } = shown.middle;
-    const query = `lat=${lat.toFixed(4)}&lon=${lon.toFixed(4)}&radius_km=${RADIUS_KM}&active=false&days=${daysBack(shown)}`;
-    const { warnings, watches, data_as_of, note }: Warnings = await call(`/warnings?${query}`);
-    const urgency = ({ properties }: Feature) => -KIND_NAMES.indexOf(properties?.kind);
-    const features = [...warnings.flatMap(warningFeature), ...watches.flatMap(watchFeature)];
-    const unplaced = watches.filter(({ geometry }) => geometry === null).map(({ headline }) => headline);
-    const said = lines(
-      note ?? (data_as_of && `Complete until ${timeInWords(data_as_of)}.`),
-      unplaced.length > 0 && `Without an outline: ${unplaced.join('; ')}.`,
-    );
-    return {
-      features: features.sort((a, b) => urgency(a) - urgency(b)),
-      note: said.join(' '),
-      absent: features.length === 0 ? note : null,
-    };
-  },
-  visible: ({ features }, shown) => features.filter((one) => isInForce(one, shown)),
-  inWords(visible, { view, is_recent }) {
-    const count = visible.length === 0 ? 'None' : counted(visible.length, 'area');
-    const when = view === 'day' ? (is_recent ? 'in the last 24 hours' : 'on this date') : 'in force at this scan';
-    return `${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`;
-  },
-};
+/** Features that were in force at some instant that is shown. */
+const inForceAt = (read: readonly Feature[], { from_ms, until_ms }: Shown) =>
+  read.filter(({ properties }) => properties?.from_ms <= until_ms && properties?.until_ms > from_ms);
+
+const daysInWords = () => (state.day?.before ? 'in the last 24 hours' : 'on this date');
+
+const neverCollected = (...feeds: string[]) => feeds.every((feed) => state.never_collected.has(feed));
 
 /** Categories of a convective outlook with the colours that the Storm Prediction Center gives them, a little darker in lines. */
 const CATEGORIES: Readonly<Record<string, readonly [words: string, fill: string, line: string]>> = {
@@ -235,72 +155,16 @@ const CATEGORIES: Readonly<Record<string, readonly [words: string, fill: string,
   MDT: ['Moderate Risk', '#e06666', '#b02a2a'],
   HIGH: ['High Risk', '#ee99ee', '#a33aa3'],
 };
-const RANKS = Object.keys(CATEGORIES);
+const NO_OUTLOOKS = 'This service has never collected outlooks.';
 
-/** Convective outlook of the Storm Prediction Center for today: areas of its categories. */
-const outlooks: ReadLayer = {
-  ...ALWAYS,
-  id: 'outlooks',
-  label: 'Storm outlook of today (SPC)',
-  scope: 'outlooks:read',
-  price: '5 credits',
-  key: Object.values(CATEGORIES).map(([words, color]) => ({ color, words })),
-  fresh_ms: 600_000,
-  unavailable({ is_newest, never_collected }) {
-    if (never_collected.has('spc-outlooks')) return 'This service has never collected outlooks.';
-    return is_newest ? null : 'Only for now: the service has the outlook of today. Choose the newest date.';
-  },
-  async read({ call }, { middle: { lat, lon } }) {
-    const { issue_time, valid_time, expire_time, fetched_at, areas }: SpcOutlookAnswer = await call(
-      `/outlooks/spc?lat=${lat.toFixed(3)}&lon=${lon.toFixed(3)}&day=1&areas=true`,
-    );
-    const features = (areas ?? [])
-      .filter(({ hazard, label }) => hazard === 'categorical' && label in CATEGORIES)
-      .map(({ label, name, geometry }) => {
-        const [words, color, edge] = CATEGORIES[label];
-        const said = [
-          issue_time && `Storm Prediction Center, issued ${timeInWords(issue_time)}`,
-          valid_time && expire_time && `From ${timeInWords(valid_time)} to ${timeInWords(expire_time)}`,
-          'A forecast of severe storms of any kind, not of hail alone.',
-        ];
-        const more = { name: name ?? words, edge, rank: RANKS.indexOf(label) };
-        return item(geometry, color, `Outlook: ${name ?? words}`, said, more);
-      });
-    const absent =
-      fetched_at === null
-        ? 'This service has never collected outlooks.'
-        : 'No outlook is in force: none was issued, or it has not come.';
-    if (issue_time === null || expire_time === null) return { features, note: null, absent };
-    return { features, note: `Issued ${timeInWords(issue_time)}, until ${timeInWords(expire_time)}.` };
-  },
-  inWords(visible) {
-    const highest = visible.at(-1)?.properties?.name;
-    return highest === undefined ? 'No thunderstorm area.' : `Up to ${highest}.`;
-  },
-};
-
-const REPORT = '#0b7a4b';
 /** The export of a date takes a second or two. */
 const POLL_MS = 700;
 const POLLS_MAX = 60;
 /** A report is shown with the scans within this time of it. */
 const NEAR_MS = 15 * 60_000;
 
-/** The features of an export of reports, once the service has made it. */
-async function exported({ call, file }: Calls, job_id: string) {
-  for (let polls = 0; polls < POLLS_MAX; polls++) {
-    const { status, message, download_url, truncated } = await call(`/exports/${job_id}`);
-    if (status === 'failed')
-      throw new ServiceError(message ?? 'The service could not make the list. Its price was refunded.');
-    if (download_url !== null) return { features: (await file(download_url)).features as Feature[], truncated };
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-  throw new ServiceError('The list of reports was not ready within a minute. Reading again costs again.');
-}
-
 function reportFeature({ geometry, properties }: Feature): Feature {
   const { time, size_mm, place, source, storm_date } = properties ?? {};
-  const [from, until] = [-NEAR_MS, NEAR_MS].map((ms) => new Date(Date.parse(time) + ms).toISOString());
   const label = size_mm === null ? 'hail' : `${(size_mm / MM_PER_INCH).toFixed(2)} in (${Math.round(size_mm)} mm)`;
   const said = [
     timeInWords(time),
@@ -308,150 +172,218 @@ function reportFeature({ geometry, properties }: Feature): Feature {
     source === 'lsr' ? 'Local storm report' : 'List of the Storm Prediction Center',
     'A report is one observation: larger hail may have fallen near it.',
   ];
-  return item(geometry, REPORT, `Reported from the ground: ${label}`, said, { label, from, until, storm_date });
+  const [from_ms, until_ms] = [Date.parse(time) - NEAR_MS, Date.parse(time) + NEAR_MS];
+  return item(geometry, `Reported from the ground: ${label}`, said, { label, from_ms, until_ms, storm_date });
 }
 
-/** Reports of hail on the ground, of the whole country: an export of the date that the service makes. */
-const reports: ReadLayer = {
-  ...ALWAYS,
-  id: 'reports',
-  label: 'Ground reports of hail',
-  scope: 'exports:write',
-  price: '40 credits',
-  only_on_request: true,
-  key: [{ color: REPORT, words: 'hail that people reported' }],
-  fresh_ms: 600_000,
-  unavailable({ date, never_collected }) {
-    if (date === null) return 'Nothing is published for this date.';
-    const isKnown = !never_collected.has('spc-reports') || !never_collected.has('lsr');
-    return isKnown ? null : 'This service has never collected ground reports.';
-  },
-  serves: hasDates,
-  async read(service, { first_date, date }) {
-    const body = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
-    const { job_id } = await service.call('/exports', { body });
-    const { features, truncated } = await exported(service, job_id);
-    const note = truncated ? 'Some reports are missing: there were more than an export holds.' : null;
-    return { features: features.map(reportFeature), note };
-  },
-  visible: ({ features }, shown) =>
-    shown.view === 'day' && !shown.is_recent
-      ? features.filter(({ properties }) => properties?.storm_date === shown.date)
-      : features.filter((one) => isInForce(one, shown)),
-  inWords(visible, { view, is_recent, first_date, date }, { features }) {
-    const isOfDates = ({ properties }: Feature) =>
-      first_date !== null && date !== null && properties?.storm_date >= first_date && properties?.storm_date <= date;
-    const count = view === 'day' ? visible.length : features.filter(isOfDates).length;
-    const when = is_recent ? 'the last 24 hours' : 'this date';
-    const all = count === 0 ? `No report is known for ${when}` : counted(count, 'report');
-    const of_dates = first_date === date ? 'on the date' : 'on the two dates';
-    const now = view === 'day' ? all : `${visible.length} within 15 minutes of this scan, ${all} ${of_dates}`;
-    return `${now}.`;
-  },
-};
+/** A layer of places of the reader's own, all of which are drawn, whatever is shown. */
+const own = (color: string, words: string, none: string, one: string) => ({
+  is_undated: true as const,
+  key: [[words, color] as const],
+  inWords: ({ length }: readonly Feature[]) => (length === 0 ? none : `${counted(length, one)}.`),
+});
 
-const LOCATION = '#22303c';
 const LOCATIONS_PAGE = 200;
 /** More locations than these are not read for a picture. */
 const LOCATIONS_MAX = 1000;
-
-/** Locations of the business's portfolio. */
-const locations: ReadLayer = {
-  ...ALWAYS,
-  id: 'locations',
-  label: 'Own locations',
-  scope: 'portfolio:read',
-  price: `1 credit for ${LOCATIONS_PAGE}`,
-  key: [{ color: LOCATION, words: 'a location of your portfolio' }],
-  fresh_ms: 300_000,
-  async read({ call }) {
-    const features: Feature[] = [];
-    let cursor: string | null = '';
-    while (cursor !== null && features.length < LOCATIONS_MAX) {
-      const from: string = cursor && `&cursor=${encodeURIComponent(cursor)}`;
-      const page: PortfolioLocations = await call(`/portfolio/locations?limit=${LOCATIONS_PAGE}${from}`);
-      for (const { name, lat, lon, address, tags } of page.locations) {
-        const said = ['Location of your portfolio', address, tags.length > 0 && `Tags: ${tags.join(', ')}`];
-        features.push(item(point([lon, lat]), LOCATION, name, said));
-      }
-      cursor = page.next_cursor;
-    }
-    return { features, note: cursor && `The first ${LOCATIONS_MAX} by name; the rest is not drawn.` };
-  },
-  inWords: ownInWords('Your portfolio has no locations.', 'location'),
-};
-
-const AREA = '#6741a8';
 /** Each area is a call of its own: more would use up the calls of a minute. */
 const AREAS_MAX = 20;
-
-async function areaFeature(
-  { call }: Calls,
-  { id, kind, name, area_sq_mi }: MonitoredAreas['areas'][number],
-): Promise<Feature> {
-  const said = ['An area that you watch', `${area_sq_mi} square miles`];
-  if (kind === 'polygon') return item((await call(`/areas/${id}/geometry`)).geometry, AREA, name, said);
-  const { lat, lng } = (await call(`/areas/${id}`)).point;
-  return item(point([lng, lat]), AREA, name, said);
-}
-
-/** Polygons and points that the business watches. */
-const areas: ReadLayer = {
-  ...ALWAYS,
-  id: 'areas',
-  label: 'Watched areas',
-  scope: 'areas:read',
-  price: '1 credit, and 1 for each area',
-  key: [{ color: AREA, words: 'an area that you watch' }],
-  fresh_ms: 300_000,
-  async read(service) {
-    const { areas, usage }: MonitoredAreas = await service.call(`/areas?limit=${AREAS_MAX}`);
-    const features = await Promise.all(areas.map((area) => areaFeature(service, area)));
-    const all = usage.polygon_count + usage.point_count;
-    return { features, note: all > areas.length ? `The last changed of ${all}.` : null };
-  },
-  inWords: ownInWords('You watch no areas.', 'area'),
-};
-
-const ALERT = '#c2255c';
 const ALERTS_MAX = 100;
 
-/** Circles of the business's alert subscriptions. */
-const alerts: ReadLayer = {
-  ...ALWAYS,
-  id: 'alerts',
-  label: 'Alerts',
-  scope: 'alerts:read',
-  price: '1 credit',
-  key: [{ color: ALERT, words: 'where hail raises an alert' }],
-  fresh_ms: 120_000,
-  async read({ call }) {
-    const { subscriptions, next_cursor } = await call(`/alerts?limit=${ALERTS_MAX}`);
-    const features = subscriptions.map((one: Subscription) => {
-      const { lat, lon, name, radius_km, min_size_mm, status, trigger_count, last_triggered_at: last } = one;
-      const so_far = `${counted(trigger_count, 'alert')} so far`;
-      const said = [
-        `Hail of ${min_size_mm} mm or more within ${radius_km} km`,
-        status === 'active' ? 'Active' : 'Paused: raises nothing',
-        last ? `${so_far}, the last on ${timeInWords(last)}` : so_far,
-      ];
-      return item(area(circle([lon, lat], radius_km)), ALERT, name || 'Alert subscription', said, { name, status });
-    });
-    return { features, note: next_cursor && `The oldest ${ALERTS_MAX}; the rest is not drawn.` };
-  },
-  inWords: ownInWords('You have no alert subscriptions.', 'subscription'),
-};
+async function areaFeature({ id, kind, name, area_sq_mi }: MonitoredAreas['areas'][number]) {
+  const said = ['An area that you watch', `${area_sq_mi} square miles`];
+  if (kind === 'polygon') return item((await service.call(`/areas/${id}/geometry`)).geometry, name, said);
+  const { lat, lng } = (await service.call(`/areas/${id}`)).point;
+  return item(point([lng, lat]), name, said);
+}
+
+function alertFeature(alert: Subscription): Feature {
+  const { lat, lon, name, radius_km, min_size_mm, status, trigger_count, last_triggered_at: last } = alert;
+  const said = [
+    `Hail of ${min_size_mm} mm or more within ${radius_km} km`,
+    status === 'active' ? 'Active' : 'Paused: raises nothing',
+    `${counted(trigger_count, 'alert')} so far${last ? `, the last on ${timeInWords(last)}` : ''}`,
+  ];
+  return item(area(circle([lon, lat], radius_km)), name || 'Alert subscription', said, { name, status });
+}
 
 /** Layers of the card, in its order. */
 export const LAYERS: readonly MapLayer[] = [
-  hail,
-  smooth,
-  reflectivity,
-  storms,
-  warnings,
-  outlooks,
-  reports,
-  locations,
-  areas,
-  alerts,
+  {
+    id: 'hail',
+    label: 'Hail',
+    inWords: () => (state.view === 'day' ? 'The whole day' : 'The scan at this time'),
+  },
+  {
+    id: 'smooth',
+    label: 'Smoothed outlines',
+    inWords: () => 'Rounded for the eye: the radar sees squares of 1 km.',
+  },
+  {
+    id: 'reflectivity',
+    label: 'Reflectivity',
+    key: REFLECTIVITY.map(({ dbz_min, color }) => [`${dbz_min}`, color]),
+    unavailable() {
+      if (state.view === 'day') return 'Of single scans: choose “Scan by scan”.';
+      return chosenFrame()?.reflectivity_url ? null : 'None is kept for this scan.';
+    },
+    inWords: () => 'dBZ, this much or more',
+  },
+  {
+    id: 'storms',
+    label: 'Storm motion, 45 minutes',
+    key: [['course, and its usual error', '#1f5fa8']],
+    unavailable: () => (state.view === 'day' ? 'Storms have a motion in a single scan: choose “Scan by scan”.' : null),
+    visible: () => movingStorms().flatMap(coneFeatures),
+    inWords(visible) {
+      const cones = visible.filter(({ geometry }) => geometry.type === 'Polygon');
+      return `${counted(cones.length, 'moving storm')} in view`;
+    },
+  },
+  {
+    id: 'warnings',
+    label: 'Warnings and watches',
+    radius_km: RADIUS_KM,
+    key: Object.values(KINDS),
+    price: '8 credits',
+    async read(shown) {
+      const { lat, lon } = shown.middle;
+      const query = `lat=${lat.toFixed(4)}&lon=${lon.toFixed(4)}&radius_km=${RADIUS_KM}&active=false&days=${daysBack(shown)}`;
+      const { warnings, watches, data_as_of, note }: Warnings = await service.call(`/warnings?${query}`);
+      const urgency = ({ properties }: Feature) => -Object.keys(KINDS).indexOf(properties?.kind);
+      const all = [...warnings, ...watches];
+      const features = all.flatMap((one) => (one.geometry ? [inForce(one.geometry, one)] : []));
+      const unplaced = watches.filter(({ geometry }) => geometry === null).map(({ headline }) => headline);
+      const said = lines(
+        note ?? (data_as_of && `Complete until ${timeInWords(data_as_of)}.`),
+        unplaced.length > 0 && `Without an outline: ${unplaced.join('; ')}.`,
+      );
+      if (features.length === 0 && note !== null) return { features: null, note };
+      return { features: features.sort((a, b) => urgency(a) - urgency(b)), note: said.join(' ') };
+    },
+    unavailable(shown) {
+      if (!state.looked) return 'The service does not say what time it has, so the time shown cannot be asked for.';
+      if (neverCollected('warnings', 'watches')) return 'This service has never collected warnings and watches.';
+      return daysBack(shown) > DAYS_MAX ? `The service answers for the last ${DAYS_MAX} days only.` : null;
+    },
+    visible: inForceAt,
+    inWords({ length }) {
+      const when = state.view === 'day' ? daysInWords() : 'in force at this scan';
+      const count = length === 0 ? 'None' : counted(length, 'area');
+      return `${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`;
+    },
+  },
+  {
+    id: 'outlooks',
+    label: 'Storm outlook of today (SPC)',
+    is_undated: true,
+    key: Object.values(CATEGORIES),
+    price: '5 credits',
+    async read({ middle: { lat, lon } }) {
+      const { issue_time, valid_time, expire_time, fetched_at, areas }: SpcOutlookAnswer = await service.call(
+        `/outlooks/spc?lat=${lat.toFixed(3)}&lon=${lon.toFixed(3)}&day=1&areas=true`,
+      );
+      if (fetched_at === null) return { features: null, note: NO_OUTLOOKS };
+      if (issue_time === null || valid_time === null || expire_time === null)
+        return { features: null, note: 'No outlook is in force: none was issued, or it has not come.' };
+      const said = [
+        `Storm Prediction Center, issued ${timeInWords(issue_time)}`,
+        `From ${timeInWords(valid_time)} to ${timeInWords(expire_time)}`,
+        'A forecast of severe storms of any kind, not of hail alone.',
+      ];
+      const features = (areas ?? [])
+        .filter(({ hazard, label }) => hazard === 'categorical' && label in CATEGORIES)
+        .map(({ label, name: official, geometry }) => {
+          const [words, color, edge] = CATEGORIES[label];
+          const name = official ?? words;
+          const rank = Object.keys(CATEGORIES).indexOf(label);
+          return item(geometry, `Outlook: ${name}`, said, { name, color, edge, rank });
+        });
+      return { features, note: `Issued ${timeInWords(issue_time)}, until ${timeInWords(expire_time)}.` };
+    },
+    unavailable() {
+      if (neverCollected('spc-outlooks')) return NO_OUTLOOKS;
+      return isNewest() ? null : 'Only for now: the service has the outlook of today. Choose the newest date.';
+    },
+    inWords(visible) {
+      const highest = visible.at(-1)?.properties?.name;
+      return highest === undefined ? 'No thunderstorm area.' : `Up to ${highest}.`;
+    },
+  },
+  {
+    id: 'reports',
+    label: 'Ground reports of hail',
+    key: [['hail that people reported', '#0b7a4b']],
+    price: '40 credits',
+    async read({ first_date, date }) {
+      const body = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
+      const { job_id } = await service.call('/exports', { body });
+      for (let polls = 0; polls < POLLS_MAX; polls++) {
+        const { status, message, download_url, truncated } = await service.call(`/exports/${job_id}`);
+        if (status === 'failed')
+          throw new Error(message ?? 'The service could not make the list. Its price was refunded.');
+        if (download_url !== null) {
+          const { features } = await service.file(download_url);
+          const note = truncated ? 'Some reports are missing: there were more than an export holds.' : null;
+          return { features: features.map(reportFeature), note };
+        }
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      }
+      throw new Error('The list of reports was not ready within a minute. Reading again costs again.');
+    },
+    unavailable: () =>
+      neverCollected('spc-reports', 'lsr') ? 'This service has never collected ground reports.' : null,
+    visible: (read, shown) =>
+      state.view === 'day' && !state.day?.before
+        ? read.filter(({ properties }) => properties?.storm_date === shown.date)
+        : inForceAt(read, shown),
+    inWords({ length }, read) {
+      if (state.view === 'scan')
+        return `${length} within 15 minutes of this scan, of ${counted(read.length, 'report')} read.`;
+      return length === 0 ? `No report is known ${daysInWords()}.` : `${counted(length, 'report')}.`;
+    },
+  },
+  {
+    ...own('#22303c', 'a location of your portfolio', 'Your portfolio has no locations.', 'location'),
+    id: 'locations',
+    label: 'Own locations',
+    price: `1 credit for ${LOCATIONS_PAGE}`,
+    async read() {
+      const features: Feature[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null && features.length < LOCATIONS_MAX) {
+        const from: string = cursor && `&cursor=${encodeURIComponent(cursor)}`;
+        const page: PortfolioLocations = await service.call(`/portfolio/locations?limit=${LOCATIONS_PAGE}${from}`);
+        for (const { name, lat, lon, address, tags } of page.locations) {
+          const said = ['Location of your portfolio', address, tags.length > 0 && `Tags: ${tags.join(', ')}`];
+          features.push(item(point([lon, lat]), name, said));
+        }
+        cursor = page.next_cursor;
+      }
+      return { features, note: cursor && `The first ${LOCATIONS_MAX} by name; the rest is not drawn.` };
+    },
+  },
+  {
+    ...own('#6741a8', 'an area that you watch', 'You watch no areas.', 'area'),
+    id: 'areas',
+    label: 'Watched areas',
+    price: '1 credit, and 1 for each area',
+    async read() {
+      const { areas, usage }: MonitoredAreas = await service.call(`/areas?limit=${AREAS_MAX}`);
+      const features = await Promise.all(areas.map((area) => areaFeature(area)));
+      const all = usage.polygon_count + usage.point_count;
+      return { features, note: all > areas.length ? `The last changed of ${all}.` : null };
+    },
+  },
+  {
+    ...own('#c2255c', 'where hail raises an alert', 'You have no alert subscriptions.', 'subscription'),
+    id: 'alerts',
+    label: 'Alerts',
+    price: '1 credit',
+    async read() {
+      const { subscriptions, next_cursor } = await service.call(`/alerts?limit=${ALERTS_MAX}`);
+      const note = next_cursor && `The oldest ${ALERTS_MAX}; the rest is not drawn.`;
+      return { features: subscriptions.map(alertFeature), note };
+    },
+  },
 ];

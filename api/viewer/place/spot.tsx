@@ -59,10 +59,10 @@ function PickedCard({ at }: { at: LngLat }) {
       {words.lines.map((line) => (
         <p key={line}>{line}</p>
       ))}
-      {factsAt(at).map(({ title, color, lines }) => (
-        <div key={title + lines} class="facts" style={{ borderColor: color }}>
+      {factsAt(at).map(({ title, color, said }) => (
+        <div key={title + said} class="facts" style={{ borderColor: color }}>
           <p class="facts-title">{title}</p>
-          {lines.map((line) => (
+          {said.split('\n').map((line) => (
             <p key={line}>{line}</p>
           ))}
         </div>
