@@ -98,7 +98,7 @@ export function pinPlace(pin: LngLat, pin_name: string | null = null, zoom?: num
     const map = theMap()?.map;
     if (!map) return;
     const { x, y } = map.project(pin);
-    if (zoom === undefined && document.elementFromPoint(x, y)?.tagName === 'CANVAS') return;
+    if (zoom === undefined && document.elementFromPoint(x, y)?.closest('#map')) return;
     const options = { padding: covered(), maxZoom: zoom ?? map.getZoom(), duration: FLIGHT_MS };
     map.fitBounds([pin.lng, pin.lat, pin.lng, pin.lat], options);
   });

@@ -301,7 +301,7 @@ test('an empty place has no hail in a scan in which radar looked, less than the 
   t.like(told('scan', true), { headline: 'No hail here', lines: ['Radar looked and saw less than 5 mm.'] });
   t.like(told('day', true), {
     headline: 'Less than 19 mm by the map’s steps',
-    lines: ['Smaller hail is not drawn for a whole day. Pin this place for what radar saw here.'],
+    lines: ['Smaller hail is not drawn for a whole day.'],
   });
   t.like(told('scan', false), {
     headline: 'No radar coverage here',

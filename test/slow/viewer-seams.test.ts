@@ -49,7 +49,8 @@ serviceTest(
     ...{ has_key: false, path: '/livez' },
   },
   async (t, { page, complaints, service }) => {
-    const frame = `<iframe src="${service.url}${SCAN.replace('viewer#', 'embed?')}" width="900" height="700"></iframe>`;
+    const embed = `${SCAN.replace('viewer#', 'embed?')}&pin=35.20000,-97.40000`;
+    const frame = `<iframe src="${service.url}${embed}" width="900" height="700"></iframe>`;
     site.answers.set('/', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(frame));
     await page.goto(site.url);
     const map = page.frameLocator('iframe');
@@ -64,7 +65,7 @@ serviceTest(
     }
     await pressMap(page, [500, 370]);
     await map.locator(POPUP).waitFor();
-    t.is(await map.locator(':is(dialog, #find, #pin, .pin-here):visible').count(), 0);
+    t.is(await map.locator(':is(dialog, #find, #pin, .maplibregl-marker, .pin-here):visible').count(), 0);
     t.deepEqual(complaints, []);
     await page.goto(site.url.replace('127.0.0.1', 'localhost'));
     await page.waitForTimeout(500);

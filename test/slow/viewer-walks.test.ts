@@ -16,12 +16,12 @@ serviceTest('an adjuster finds a ZIP, verifies a date, gets a report', DOWNLOADI
   await page.clock.setFixedTime(WHOLE_NOW_MS);
   await drawn(page);
   await page.locator('#find-text').fill('74010');
-  await page.locator('#find-list [role=option]').click();
+  await page.locator('#find-list button').click();
   await page.waitForFunction(() => location.hash.includes('pin=35.82100,-96.37600'));
   t.is(await said(page, '#pin-name'), '74010 · Bristow, OK');
   await page.waitForFunction(() => document.querySelector('#pin-free')?.textContent?.includes('Nearest storm: '));
 
-  t.is(await said(page, '#ask-fell'), 'What fell here · 20 to 50 credits');
+  t.is(await said(page, '#ask-fell'), 'What fell here · 50 credits');
   await page.locator('#ask-fell').click();
   await page.locator('#fell-answer .headline').waitFor();
   const fell = await said(page, '#fell-answer');
@@ -48,7 +48,7 @@ serviceTest('an adjuster finds a ZIP, verifies a date, gets a report', DOWNLOADI
   t.is(await said(page, '#ask-report'), 'PDF report · 100 credits');
   await page.locator('#pin-reference').fill('2026-004711');
   await page.locator('#ask-report').click();
-  const link = page.locator('#verify-answer a');
+  const link = page.locator('#report-answer a');
   await link.waitFor();
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
   t.is((await readFile(await download.path())).subarray(0, 5).toString(), '%PDF-');

@@ -6,12 +6,6 @@ import { bandInWords, motionInWords, sizeInWords, timeInWords } from '../page/wo
 // biome-ignore lint/suspicious/noExplicitAny: tiles carry attributes of any type
 type Attributes = Readonly<Record<string, any>>;
 
-/** Drawn content at a place: the largest step there, and the storm near it, if any. */
-export interface Finding {
-  readonly mm_min: number | null;
-  readonly storm: Attributes | null;
-}
-
 /** A feature that MapLibre drew. */
 interface DrawnFeature {
   readonly properties: Attributes;
@@ -19,25 +13,19 @@ interface DrawnFeature {
   readonly geometry?: any;
 }
 
-/** A finding as text of the card: headline with its colour, and lines below it. */
-interface FindingWords {
-  readonly headline: string;
-  readonly second: string | null;
-  readonly color: string | null;
-  readonly lines: string[];
-}
-
-/** Largest of the `bands` at a place, and the storm with the least `distance`, pixels. */
+/** Drawn content at a place: the largest of the `bands` there, and of the `storms` that with the least `distance`, pixels. */
 export function pickAmong(
   bands: readonly DrawnFeature[],
   storms: readonly DrawnFeature[],
   distance: (lng: number, lat: number) => number,
-): Finding {
+) {
   const sizes = bands.map(({ properties }) => Number(properties.mm_min));
   const away = ({ geometry: { coordinates } }: DrawnFeature) => distance(coordinates[0], coordinates[1]);
-  const [nearest] = storms.toSorted((a, b) => away(a) - away(b));
+  const nearest = storms.toSorted((a, b) => away(a) - away(b)).at(0);
   return { mm_min: sizes.length ? Math.max(...sizes) : null, storm: nearest?.properties ?? null };
 }
+
+export type Finding = ReturnType<typeof pickAmong>;
 
 interface FindingContext {
   readonly view: View;
@@ -47,8 +35,8 @@ interface FindingContext {
   readonly covered: boolean | null;
 }
 
-/** Words of a finding for the card. */
-export function findingInWords({ mm_min, storm }: Finding, { view, coarse, covered }: FindingContext): FindingWords {
+/** A finding as text of a card: headline with its colour, and lines below it. */
+export function findingInWords({ mm_min, storm }: Finding, { view, coarse, covered }: FindingContext) {
   if (storm) return stormInWords(storm, mm_min);
   const zoomHint = coarse ? ['Zoom in for exact edges.'] : [];
   if (mm_min === null) {
@@ -68,28 +56,27 @@ function emptinessInWords(view: View, covered: boolean | null): [headline: strin
   if (covered === null) return ['No hail drawn here', `Less than ${least_mm} mm, or no radar coverage.`];
   if (!covered) return ['No radar coverage here', `No radar looked here ${when}: hail or none is not known.`];
   if (view === 'scan') return ['No hail here', `Radar looked and saw less than ${least_mm} mm.`];
-  const hint = 'Smaller hail is not drawn for a whole day. Pin this place for what radar saw here.';
-  return [`Less than ${least_mm} mm by the map’s steps`, hint];
+  return [`Less than ${least_mm} mm by the map’s steps`, 'Smaller hail is not drawn for a whole day.'];
 }
 
 /** `storm`: attributes of a storm of a scan, or of a peak of a day. */
-function stormInWords(storm: Attributes, mm_min: number | null): FindingWords {
+function stormInWords(storm: Attributes, mm_min: number | null) {
   const { peak_mm, speed_kmh, direction_deg, time, duration_min, trend, prob } = storm;
   const mm = Number(storm.mm ?? peak_mm);
-  const step = stepOf(mm);
-  const moves = speed_kmh !== undefined && direction_deg !== undefined;
+  const { name, color } = stepOf(mm);
+  const lines = [
+    name && `At least the size of a ${name}`,
+    time && `On ${timeInWords(time)}`,
+    duration_min !== undefined && `Seen for ${Math.round(duration_min)} min`,
+    speed_kmh !== undefined && direction_deg !== undefined && `Moves at ${motionInWords(speed_kmh, direction_deg)}`,
+    trend && `Trend: ${trend.replaceAll('_', ' ')}`,
+    prob !== undefined && `Probability of severe hail ${Math.round(100 * prob)} %`,
+    mm_min !== null && `At this very place: ${bandInWords(mm_min).mm}`,
+  ];
   return {
     headline: sizeInWords(mm),
     second: peak_mm === undefined ? 'largest of this storm, in this scan' : 'largest of this storm',
-    color: step.color,
-    lines: [
-      step.name && `At least the size of a ${step.name}`,
-      time && `On ${timeInWords(time)}`,
-      duration_min !== undefined && `Seen for ${Math.round(duration_min)} min`,
-      moves && `Moves at ${motionInWords(speed_kmh, direction_deg)}`,
-      trend && `Trend: ${trend.replaceAll('_', ' ')}`,
-      prob !== undefined && `Probability of severe hail ${Math.round(100 * prob)} %`,
-      mm_min !== null && `At this very place: ${bandInWords(mm_min).mm}`,
-    ].filter((line) => typeof line === 'string' && line !== ''),
+    color,
+    lines: lines.filter((line): line is string => Boolean(line)),
   };
 }

@@ -22,26 +22,22 @@ export function Bar({ mm, left, width = 0, ...rest }: BarProps) {
   return mm === null ? null : <i style={style} {...rest} />;
 }
 
-const DAYS = 365;
-
-/** Hail days as bars over a year: when, and how large. */
+/** Hail days as bars over the year until a date: when, and how large. */
 export function YearChart({ sizes, last }: { sizes: readonly (readonly [date: string, mm: number])[]; last: string }) {
-  const dates = Array.from({ length: DAYS }, (_, i) => addDays(last, i + 1 - DAYS));
-  const words = `Hail days from ${dateInWords(dates[0])} to ${dateInWords(last)}, largest of each day`;
+  const dates = Array.from({ length: 365 }, (_, i) => addDays(last, i - 364));
+  const left = (date: string) => dates.indexOf(date) / dates.length;
+  const months = dates.filter((date) => date.endsWith('-01'));
   return (
-    <div class="chart" role="img" aria-label={words}>
+    <div class="chart" role="img" aria-label={`Largest hail of each hail day of the year until ${dateInWords(last)}`}>
       <div class="bars">
-        {sizes.map(([date, mm]) => {
-          const title = `${dateInWords(date)}: ${sizeInWords(mm)}`;
-          return <Bar key={date} class="dot" mm={mm} left={dates.indexOf(date) / DAYS} title={title} />;
-        })}
-        {dates.map((date, i) =>
-          /-(01|03|05|07|09|11)-01$/.test(date) ? (
-            <time key={date} style={{ left: percent(i / DAYS) }}>
-              {dateInWords(date).split(' ')[1]}
-            </time>
-          ) : null,
-        )}
+        {sizes.map(([date, mm]) => (
+          <Bar key={date} class="dot" mm={mm} left={left(date)} title={`${dateInWords(date)}: ${sizeInWords(mm)}`} />
+        ))}
+        {months.map((date) => (
+          <time key={date} style={{ left: percent(left(date)) }}>
+            {dateInWords(date).split(' ')[1]}
+          </time>
+        ))}
       </div>
     </div>
   );

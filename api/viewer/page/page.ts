@@ -20,3 +20,15 @@ export async function loadJson<Value>(name: string): Promise<Value> {
   if (!response.ok) throw new Error(`${name} answered ${response.status}, expected 200`);
   return response.json();
 }
+
+/** The promise that a map has under a name, or a new one; one that fails is forgotten. */
+export function remembered<Value>(
+  map: Map<string, Promise<Value>>,
+  name: string,
+  ask: (name: string) => Promise<Value>,
+): Promise<Value> {
+  const asked = map.get(name) ?? ask(name);
+  map.set(name, asked);
+  asked.catch(() => map.delete(name));
+  return asked;
+}

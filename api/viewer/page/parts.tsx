@@ -94,7 +94,7 @@ export function Toggle({ label, title, ...rest }: Attributes & { label: string }
 }
 
 /** Screens on which open cards would leave little of the map. */
-const LITTLE_ROOM = matchMedia('(max-width: 759px), (max-height: 520px)').matches;
+export const LITTLE_ROOM = matchMedia('(max-width: 759px), (max-height: 520px)').matches;
 /** Cards that show less than they have. */
 export const folded = reactive({ panel: LITTLE_ROOM, legend: true, layers: true });
 
@@ -161,30 +161,23 @@ function refusal(error: unknown) {
   );
 }
 
-/** What a call answers, or why it does not, in a box of this id; an answer to what was cleared meanwhile is dropped. */
+const LOADING = 'Loading …';
+
+/** What a call answers, or why it does not, in a box of this id. */
 export function useAnswer(id: string) {
   const [content, show] = useState<ComponentChildren>(null);
-  const [busy, setBusy] = useState(false);
-  const turn = useRef(0);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (content !== null) box.current?.scrollIntoView({ block: 'nearest' });
   }, [content]);
-  const clear = () => {
-    turn.current++;
-    show(null);
-  };
   const ask = async (get: () => Promise<ComponentChildren>): Promise<void> => {
-    const own = turn.current;
-    setBusy(true);
-    const found = await get().catch(refusal);
-    setBusy(false);
-    if (own === turn.current) show(found);
+    show(LOADING);
+    show(await get().catch(refusal));
   };
   const shown = (
-    <div id={id} class="answer" role="status" aria-busy={busy} ref={box}>
-      {content ?? (busy && 'Loading …')}
+    <div id={id} class="answer" role="status" ref={box}>
+      {content}
     </div>
   );
-  return { show, busy, clear, ask, box: shown };
+  return { busy: content === LOADING, ask, show, box: shown };
 }

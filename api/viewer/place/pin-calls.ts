@@ -1,94 +1,72 @@
-import type { DetectionQualityBlock } from '../../../schemas/resources/detection-quality.ts';
 import type { HistoryEvent } from '../../../schemas/resources/history-event.ts';
 import type { ReportJob } from '../../../schemas/resources/report-job.ts';
 import type { Verification } from '../../../schemas/resources/verification.ts';
 import type { LngLat } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
+import { remembered } from '../page/page.ts';
 import { addDays, KM_PER_MILE } from '../page/words.ts';
 
-/** Prices of the calls of a pin, credits. History is priced by the days that it looks back. */
-export const CREDITS = {
-  history: [
-    { days: 30, credits: 15 },
-    { days: 90, credits: 25 },
-    { days: 365, credits: 60 },
-  ],
-  coverage: 5,
-  verify: 50,
-  report: 100,
-} as const;
-
+/** Prices of the calls of a pin, credits; those of history by the days that it looks back. */
+export const CREDITS = { history: { 30: 15, 90: 25, 365: 60 }, coverage: 5, verify: 50, report: 100 };
 export const RADII_MI = [1, 3, 10] as const;
 export const HISTORY_DAYS = 365;
-/** Farther back a verification costs less than what fell at each of the distances. */
-const FELL_DAYS_MAX = 90;
+/** What fell is asked for of dates among the last 30 or 90 days; of an earlier date a verification costs less. */
+const FELL_DAYS = [30, 90] as const;
 const DAY_MS = 86_400_000;
-const HISTORY_LIMIT = 200;
+const REPORT_POLL_MS = 1500;
 
 /** The largest hail of a storm date around a place. */
 export type HailDay = Pick<HistoryEvent, 'storm_date' | 'distance_km' | 'first_detected' | 'last_detected'> & {
   readonly hail: Pick<HistoryEvent['hail'], 'estimated_size_mm'>;
 };
 
-export type RadarGaps = Verification['radar_gaps'];
+/** Storm dates with hail around a place, the largest first, and when radar looked. */
+export type PlaceHistory = Pick<Verification, 'radar_gaps'> & { readonly events: readonly HailDay[] };
 
 /** What fell at a place on a date: the largest detection within each of `RADII_MI`; null where there is none. */
-export interface Fell {
+export interface Fell extends Pick<Verification, 'radar_gaps' | 'detection_quality'> {
   readonly date: string;
   readonly within: readonly (HailDay | null)[];
-  readonly gaps: RadarGaps;
   readonly covered: boolean;
-  readonly quality: DetectionQualityBlock;
-}
-
-export interface PlaceHistory {
-  readonly events: readonly HailDay[];
-  readonly gaps: RadarGaps;
 }
 
 export type Verified = Pick<Verification, 'date_range' | 'events' | 'detection_quality' | 'radar_gaps'>;
-export type Report = Pick<ReportJob, 'report_id' | 'status' | 'message' | 'pdf_url'>;
 
 /** Calls about a pinned place. Equal questions of a visit are asked, and charged, once. */
 export function openPinCalls({ call }: Pick<Service, 'call'>) {
   const known = new Map<string, ReturnType<typeof call>>();
-  const once = (path: string, scope: string, body?: object) => {
-    const name = `${path} ${JSON.stringify(body)}`;
-    const asked = known.get(name) ?? call(path, { scope, body });
-    known.set(name, asked);
-    asked.catch(() => known.delete(name));
-    return asked;
-  };
-  const history = (at: LngLat, radius_mi: number, days: number): Promise<PlaceHistory> =>
+  const once = (path: string, scope: string, body?: object) =>
+    remembered(known, `${path} ${JSON.stringify(body)}`, () => call(path, { scope, body }));
+  const history = (at: LngLat, miles: number, days: number): Promise<PlaceHistory> =>
     once(
-      `/hail/history?${pointQuery(at)}&radius_km=${(radius_mi * KM_PER_MILE).toFixed(3)}&days=${days}&limit=${HISTORY_LIMIT}`,
+      `/hail/history?${pointQuery(at)}&radius_km=${(miles * KM_PER_MILE).toFixed(3)}&days=${days}&limit=200`,
       'hail:read',
-    ).then(({ events, radar_gaps }) => ({ events, gaps: radar_gaps }));
+    );
 
   return {
-    /** From far to near: where the largest within 10 miles lies within 1 mile, one call answers for all distances. */
-    async fell(at: LngLat, date: string, now_ms: number): Promise<Fell> {
-      const band = fellBand(date, now_ms);
-      if (!band) throw new Error(`${date} is not within the last ${FELL_DAYS_MAX} days`);
-      const ask = async (radius_mi: number) => {
-        const { events, gaps } = await history(at, radius_mi, band.days);
-        return { largest: events.find(({ storm_date }) => storm_date === date) ?? null, gaps };
-      };
-      const farthest = await ask(RADII_MI[RADII_MI.length - 1]);
-      const within: (HailDay | null)[] = [farthest.largest];
-      for (const radius_mi of RADII_MI.slice(0, -1).reverse()) {
-        const wider = within[0];
-        const isNear = wider === null || wider.distance_km <= radius_mi * KM_PER_MILE;
-        within.unshift(isNear ? wider : (await ask(radius_mi)).largest);
-      }
-      const { covered, detection_quality } = await once(`/coverage?${pointQuery(at)}`, 'coverage:read');
-      return { date, within, gaps: farthest.gaps, covered, quality: detection_quality };
+    /** What fell on one of the last `days` days. */
+    async fell(at: LngLat, date: string, days: number): Promise<Fell> {
+      const [{ covered, detection_quality }, ...histories] = await Promise.all([
+        once(`/coverage?${pointQuery(at)}`, 'coverage:read'),
+        ...RADII_MI.map((miles) => history(at, miles, days)),
+      ]);
+      const within = histories.map(({ events }) => events.find(({ storm_date }) => storm_date === date) ?? null);
+      return { date, within, covered, detection_quality, radar_gaps: histories[0].radar_gaps };
     },
-    history: (at: LngLat, radius_mi: number) => history(at, radius_mi, HISTORY_DAYS),
+    history: (at: LngLat, miles: number) => history(at, miles, HISTORY_DAYS),
     verify: (at: LngLat, date: string): Promise<Verified> => once('/verify', 'verify:write', verification(at, date)),
-    order: (at: LngLat, date: string, reference: string): Promise<Report> =>
-      call('/verify/report', { scope: 'verify:write', body: { ...verification(at, date), reference } }),
-    report: (id: string): Promise<Report> => call(`/verify/report/${id}`, { scope: 'verify:read' }),
+    /** Orders a report and waits for it; the address of the PDF. */
+    async report(at: LngLat, date: string, reference: string): Promise<string> {
+      const body = { ...verification(at, date), reference };
+      let job: ReportJob = await call('/verify/report', { scope: 'verify:write', body });
+      while (job.status === 'pending') {
+        await new Promise((resolve) => setTimeout(resolve, REPORT_POLL_MS));
+        job = await call(`/verify/report/${job.report_id}`, { scope: 'verify:read' });
+      }
+      if (job.pdf_url === null)
+        throw new Error(`The report could not be made${job.message ? `: ${job.message}` : ''}.`);
+      return job.pdf_url;
+    },
   };
 }
 
@@ -99,15 +77,12 @@ function verification({ lat, lng }: LngLat, date: string) {
 
 const pointQuery = ({ lat, lng }: LngLat) => `lat=${lat.toFixed(5)}&lon=${lng.toFixed(5)}`;
 
-/** The history that `fell` asks for on a date; undefined where it is too long ago. The last day of a band costs no more than its first. */
-function fellBand(date: string, now_ms: number) {
-  const days = Math.floor((now_ms - Date.parse(`${date}T00:00:00Z`)) / DAY_MS) + 1;
-  return days > FELL_DAYS_MAX ? undefined : CREDITS.history.find((band) => days <= band.days);
+/** How far back `fell` looks for a date, days; undefined where it is too long ago. The last day of a band costs no more than its first. */
+export function fellDays(date: string, now_ms: number) {
+  const days = Math.floor((now_ms - Date.parse(date)) / DAY_MS) + 1;
+  return FELL_DAYS.find((most) => days <= most);
 }
 
-/** What `fell` costs at least and at most; null for a date for which it is not asked. */
-export function fellPrice(date: string, now_ms: number): { least: number; most: number } | null {
-  const band = fellBand(date, now_ms);
-  if (!band) return null;
-  return { least: band.credits + CREDITS.coverage, most: RADII_MI.length * band.credits + CREDITS.coverage };
-}
+/** Price of `fell`, credits: a history for each distance, and the coverage. */
+export const fellPrice = (days: (typeof FELL_DAYS)[number]) =>
+  RADII_MI.length * CREDITS.history[days] + CREDITS.coverage;

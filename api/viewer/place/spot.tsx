@@ -7,7 +7,7 @@ import { factsAt } from '../layers/card.tsx';
 import { findingInWords } from '../map/pick.ts';
 import { Button, Spot } from '../page/parts.tsx';
 import { placeInWords } from '../page/words.ts';
-import { theMap } from '../site.ts';
+import { is_embedded, theMap } from '../site.ts';
 import { change, state } from '../state.ts';
 
 /** Tiles end at zoom 10; well below it their outlines are simplified by more than a pixel of the grid. */
@@ -45,6 +45,7 @@ function PickedCard({ at }: { at: LngLat }) {
   const found = findingAt(at);
   const nothing = { view: state.view, coarse: false, covered: null };
   const words = findingInWords(found?.finding ?? { mm_min: null, storm: null }, found?.context ?? nothing);
+  const paragraphs = (lines: readonly string[]) => lines.map((line) => <p key={line}>{line}</p>);
   const pin = () => {
     pinPlace(at);
     state.spot = null;
@@ -56,19 +57,15 @@ function PickedCard({ at }: { at: LngLat }) {
         {words.headline}
       </p>
       <p>{words.second}</p>
-      {words.lines.map((line) => (
-        <p key={line}>{line}</p>
-      ))}
+      {paragraphs(words.lines)}
       {factsAt(at).map(({ title, color, said }) => (
         <div key={title + said} class="facts" style={{ borderColor: color }}>
           <p class="facts-title">{title}</p>
-          {said.split('\n').map((line) => (
-            <p key={line}>{line}</p>
-          ))}
+          {paragraphs(said.split('\n'))}
         </div>
       ))}
       <p class="fine">{placeInWords(at)}</p>
-      <Button class="wide pin-here" onClick={pin} children="Pin this place" />
+      {!is_embedded && <Button class="wide pin-here" onClick={pin} children="Pin this place for what radar saw" />}
     </div>
   );
 }

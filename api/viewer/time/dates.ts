@@ -5,7 +5,7 @@ import { ServiceError } from '../data/service.ts';
 import { showDay, showView } from '../display.ts';
 import { SWATH_MIN_MM } from '../page/palette.ts';
 import { clockInWords, dateInWords, timeInWords } from '../page/words.ts';
-import { archives, askForKey, service, setKey, theMap } from '../site.ts';
+import { archives, askForKey, is_embedded, service, setKey, theMap } from '../site.ts';
 import { change, state } from '../state.ts';
 import { hailDays, nextHailDay } from './hail-days.ts';
 import { axisOf, nearestScan } from './span.ts';
@@ -78,9 +78,10 @@ export function chooseView(choice: 'recent' | View): void {
 /** Opens what a link names, and says what of it does not exist. */
 export async function openLink(hash: string): Promise<void> {
   const fault = addressFault(hash);
-  const { place, ...named } = readAddress(hash);
+  const { place, pin, ...named } = readAddress(hash);
   if (place) theMap()?.map.jumpTo({ center: [place.lon, place.lat], zoom: place.zoom });
-  await open({ ...named, place: place ?? state.place, pin_name: null });
+  // A frame of another site has no card of a pin.
+  await open({ ...named, place: place ?? state.place, pin: is_embedded ? null : pin, pin_name: null });
   const instead = named.date === null ? 'The newest data are shown.' : 'The newest hail of the date is shown.';
   if (fault !== null && state.day !== null) state.notice = `${fault} ${instead}`;
 }
