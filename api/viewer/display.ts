@@ -1,7 +1,7 @@
 import { LngLatBounds, type PaddingOptions } from 'maplibre-gl';
 import type { DayIndex, Frame, LngLat } from './data/day.ts';
 import { archives, mapOpened, theMap } from './site.ts';
-import { change, chosenFrame, chosenUrl, newestWithHail, state } from './state.ts';
+import { change, chosenFrame, newestWithHail, state } from './state.ts';
 
 /** Number of later scans that are prefetched. */
 const AHEAD = 6;
@@ -30,25 +30,25 @@ export function showFrame(frame: Frame): Promise<void> {
   return showView();
 }
 
+let drawing = 0;
+
 /** Draws the day or the scan, as chosen; nothing on a date without scans. Resolves once it is drawn. */
 export async function showView(): Promise<void> {
   const map = await mapOpened;
+  const own = ++drawing;
   const { day, view } = state;
-  const url = chosenUrl();
-  const frame = view === 'scan' ? chosenFrame() : day?.frames.at(-1);
-  if (!day || !frame || !url) {
+  const isDay = view === 'day';
+  const frame = isDay ? day?.frames.at(-1) : chosenFrame();
+  if (!day || !frame || (isDay && day.daily_urls.length === 0)) {
     map.clear();
-    change({ loading: false, ...(url ? {} : { spot: null }) });
-    return;
+    return change({ loading: false, spot: null });
   }
   state.loading = true;
-  if (view === 'scan') prefetch(day.frames, day.frames.indexOf(frame));
-  const { daily_url = null, from = '' } = day.before ?? {};
-  const hasBefore = view === 'day' && daily_url !== null && daily_url !== url;
-  await map.show(hasBefore ? [daily_url, url] : [url], hasBefore ? from : '');
+  if (!isDay) prefetch(day.frames, day.frames.indexOf(frame));
+  await map.show(isDay ? day.daily_urls : [frame.url], isDay ? (day.before?.from ?? '') : '');
   // Of a whole day the newest scan says where radar looked.
   const { uncovered } = await archives.describe(frame.url);
-  if (chosenUrl() !== url || state.day !== day) return;
+  if (own !== drawing) return;
   map.hatch(uncovered ?? null);
   state.loading = false;
 }
@@ -63,7 +63,7 @@ function prefetch(frames: readonly Frame[], index: number): void {
 /** Brings all hail of the date into view: its storms, and the bounds of hail in the archives. */
 export async function fitHail(animate = true): Promise<void> {
   const { day } = state;
-  const urls = [day?.daily_url, day?.before?.daily_url, chosenFrame()?.url].filter((url) => typeof url === 'string');
+  const urls = [...(day?.daily_urls ?? []), chosenFrame()?.url].filter((url) => url !== undefined);
   const notes = await Promise.all(urls.map((url) => archives.describe(url)));
   const bounds = new LngLatBounds();
   for (const { hail_bounds } of notes) if (hail_bounds) bounds.extend(hail_bounds);

@@ -87,11 +87,6 @@ export function chosenFrame(): Frame | undefined {
   return frames.find(({ scan_id }) => scan_id === state.scan_id) ?? newestWithHail(frames);
 }
 
-/** Archive that the view shows; null or undefined without one. */
-export function chosenUrl({ view, day } = state): string | null | undefined {
-  return view === 'day' ? (day?.daily_url ?? day?.before?.daily_url) : chosenFrame()?.url;
-}
-
 /** Storm date of the chosen scan; that of the page without one. The first scans of the last 24 hours are of the date before. */
 export function chosenDate({ day, view, date } = state): string | null {
   const before = day?.before;

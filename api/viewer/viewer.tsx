@@ -96,9 +96,8 @@ effect(() => {
 });
 effect(() => {
   const { day } = state;
-  const when = day?.before ? 'the last 24 hours' : dateInWords(day?.date ?? '');
-  const title = day?.date === null ? 'Hail map: nothing published yet' : `Hail of ${when}`;
-  document.title = day === null ? 'Hail map' : `${title}${isSimulated(day) ? ' (simulated)' : ''}`;
+  const when = day?.before ? 'last 24 hours' : day?.date && dateInWords(day.date);
+  document.title = `Hail map${when ? `: ${when}` : ''}${isSimulated(day) ? ' (simulated)' : ''}`;
 });
 
 const { map, place } = await mapOpened;

@@ -17,7 +17,7 @@ function day(date: string, scans: Readonly<Record<string, number | null>>, sourc
     max_size_mm,
     storms: [],
   }));
-  return { date, frames, daily_url: `/tiles/daily/${date}`, data_as_of: frames.at(-1)?.scan_time ?? null, source };
+  return { date, frames, daily_urls: [`/tiles/daily/${date}`], data_as_of: frames.at(-1)?.scan_time ?? null, source };
 }
 
 const NEWEST = day('2026-05-02', { '00:02:00': null, '12:00:00': 30 });
@@ -30,7 +30,6 @@ test('the last 24 hours begin 24 hours before the newest scan, in the date befor
   t.deepEqual(minutes, ['05-01T12:00', '05-01T23:58', '05-02T00:02', '05-02T12:00']);
   t.deepEqual(kept, {
     date: '2026-05-01',
-    daily_url: '/tiles/daily/2026-05-01',
     scans: 2,
     from: '2026-05-01T12:00:00Z',
     shows_earlier: true,
@@ -39,9 +38,10 @@ test('the last 24 hours begin 24 hours before the newest scan, in the date befor
 
 test('the swaths of the date before are left out when its hail fell earlier, or was too small for them', (t) => {
   const earlier = lastHours(NEWEST, day('2026-05-01', { '11:00:00': 60, '23:58:00': 18 }));
-  t.is(earlier.before?.daily_url, null);
+  t.deepEqual(earlier.daily_urls, NEWEST.daily_urls);
   const exact = lastHours(NEWEST, day('2026-05-01', { '11:00:00': 18, '23:58:00': 19 }));
-  t.like(exact.before, { daily_url: '/tiles/daily/2026-05-01', shows_earlier: false });
+  t.deepEqual(exact.daily_urls, ['/tiles/daily/2026-05-01', ...NEWEST.daily_urls]);
+  t.false(exact.before?.shows_earlier);
 });
 
 test('two dates of different sources are mixed, and a date without scans in these hours does not count', (t) => {

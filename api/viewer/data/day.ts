@@ -28,23 +28,19 @@ export type Frame = Pick<
 export interface DayIndex {
   readonly date: string | null;
   readonly frames: readonly Frame[];
-  readonly daily_url: string | null;
+  /** Swaths of whole dates, those on top last. */
+  readonly daily_urls: readonly string[];
   readonly data_as_of: string | null;
   /** `observed`, `simulated` or `mixed`; null without data. */
   readonly source: string | null;
-  /** Set for the last 24 hours, which also hold scans of the date before. */
-  readonly before?: DayBefore;
-}
-
-/** The day before the newest date, as far as it belongs to the last 24 hours. */
-export interface DayBefore {
-  readonly date: string;
-  /** Swaths of the whole date; null where the last 24 hours have none of it. */
-  readonly daily_url: string | null;
-  /** Scans of this date are the first of the list. */
-  readonly scans: number;
-  /** Begin of the last 24 hours. */
-  readonly from: string;
-  /** Its swaths also show hail from before the last 24 hours. */
-  readonly shows_earlier: boolean;
+  /** The day before the newest date, as far as it belongs to the last 24 hours. */
+  readonly before?: {
+    readonly date: string;
+    /** Scans of this date are the first of the list. */
+    readonly scans: number;
+    /** Begin of the last 24 hours. */
+    readonly from: string;
+    /** Its swaths also show hail from before the last 24 hours. */
+    readonly shows_earlier: boolean;
+  };
 }

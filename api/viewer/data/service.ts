@@ -66,10 +66,11 @@ export function openService(api: string, readKey: () => string | null, is_public
   };
 
   const withDaily = async ({ body: { date, frames, data_as_of }, source }: Answer): Promise<DayIndex> => {
-    if (date === null) return { date, frames, daily_url: null, data_as_of, source };
+    if (date === null) return { date, frames, daily_urls: [], data_as_of, source };
     const daily = await get(`/tiles/daily?date=${date}`);
     const { url, data_as_of: until } = daily.body;
-    return { date, frames, daily_url: url, data_as_of: until ?? data_as_of, source: source ?? daily.source };
+    const daily_urls = url === null ? [] : [url];
+    return { date, frames, daily_urls, data_as_of: until ?? data_as_of, source: source ?? daily.source };
   };
   const dayOf = (date: string) => once(days, date, () => get(`/tiles/scan?date=${date}`).then(withDaily));
   const newest = async () => {
@@ -130,18 +131,14 @@ export function lastHours(newest: DayIndex, before: DayIndex): DayIndex {
   const isSwath = ({ max_size_mm }: Frame) => max_size_mm !== null && max_size_mm >= SWATH_MIN_MM;
   const kept = before.frames.filter(({ scan_time }) => scan_time >= from);
   const earlier = before.frames.slice(0, before.frames.length - kept.length);
+  const hasSwaths = kept.some(isSwath);
   const isMixed = kept.length > 0 && before.source !== newest.source;
   return {
     ...newest,
     frames: [...kept, ...newest.frames],
     source: isMixed ? 'mixed' : newest.source,
-    before: {
-      date: before.date,
-      daily_url: kept.some(isSwath) ? before.daily_url : null,
-      scans: kept.length,
-      from,
-      shows_earlier: earlier.some(isSwath),
-    },
+    daily_urls: [...(hasSwaths ? before.daily_urls : []), ...newest.daily_urls],
+    before: { date: before.date, scans: kept.length, from, shows_earlier: hasSwaths && earlier.some(isSwath) },
   };
 }
 

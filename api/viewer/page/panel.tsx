@@ -87,7 +87,7 @@ function summary(day: DayIndex | null): string {
     max_size_mm !== null && max_size_mm >= SWATH_MIN_MM
       ? `Largest ${sizeInWords(max_size_mm)} at ${clockInWords(scan_time)}, ${scans}.`
       : `${scans}, and no hail of ${SWATH_MIN_MM} mm or more seen.`;
-  if (!before?.daily_url || !before.shows_earlier) return largest;
+  if (!before?.shows_earlier) return largest;
   return `${largest} Swaths are of whole dates: those of ${dateInWords(before.date)} also show hail before ${clockInWords(before.from)}.`;
 }
 

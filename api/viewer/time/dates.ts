@@ -53,7 +53,8 @@ export function refresh(): Promise<void> {
 }
 
 function forgetArchive(): void {
-  if (state.day?.daily_url) archives.forget(state.day.daily_url);
+  const url = state.day?.daily_urls.at(-1);
+  if (url) archives.forget(url);
 }
 
 /** Id of this scan, or of the nearest one of a list, which is said in words. */
