@@ -1,16 +1,9 @@
 import type { Events } from '../../../schemas/resources/event-day.ts';
-import type { Health as HealthBody } from '../../../schemas/resources/health.ts';
+import type { Health } from '../../../schemas/resources/health.ts';
 import { addDays, MS_PER_DAY, timestamp } from '../../../schemas/time.ts';
+import { remembered } from '../page/page.ts';
 import { SWATH_MIN_MM } from '../page/palette.ts';
 import type { DayIndex, Frame, Span } from './day.ts';
-
-/** What the service says of its scans and feeds. */
-export interface Health {
-  /** Newest scan. */
-  readonly scan_time: string | null;
-  /** Feeds of which nothing was ever collected. */
-  readonly never_collected: ReadonlySet<string>;
-}
 
 /** Most dates in one answer of GET /v1/events. */
 const HAIL_DAYS_MAX = 365;
@@ -19,28 +12,13 @@ const HAIL_DAYS_MAX = 365;
 export class ServiceError extends Error {
   /** Another key may help. */
   needs_key = false;
-  code = '';
   /** The service asks to wait this long. */
   retry_s = 0;
 }
 
 const failed = (words: string, more: Partial<ServiceError> = {}) => Object.assign(new ServiceError(words), more);
 
-export interface CallOptions {
-  /** Makes the call a POST. */
-  readonly body?: object | undefined;
-  readonly scope?: string;
-}
-
 export type Service = ReturnType<typeof openService>;
-
-/** What was asked under a name, or is asked now; what failed is asked again. */
-export function once<Value>(known: Map<string, Promise<Value>>, name: string, ask: () => Promise<Value>) {
-  const asked = known.get(name) ?? ask();
-  known.set(name, asked);
-  asked.catch(() => known.delete(name));
-  return asked;
-}
 
 /**
  * The service as the page asks it. The list of a date is requested once, because each request is charged.
@@ -60,7 +38,7 @@ export function openService(api: string, readKey: () => string | null, is_public
   const get = (path: string) => (is_public ? request : withKey)(`${api}${path}`);
 
   /** The body of the answer to a call with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
-  const call = async (path: string, { body }: CallOptions = {}) => {
+  const call = async (path: string, body?: object) => {
     const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
     return (await withKey(`${api}${path}`, body && post)).body;
   };
@@ -72,24 +50,15 @@ export function openService(api: string, readKey: () => string | null, is_public
     const daily_urls = url === null ? [] : [url];
     return { date, frames, daily_urls, data_as_of: until ?? data_as_of, source: source ?? daily.source };
   };
-  const dayOf = (date: string) => once(days, date, () => get(`/tiles/scan?date=${date}`).then(withDaily));
+  const dayOf = (date: string) => remembered(days, date, () => get(`/tiles/scan?date=${date}`).then(withDaily));
   const newest = async () => {
     const scans = await get('/tiles/scan');
     days.delete(scans.body.date);
-    return once(days, scans.body.date, () => withDaily(scans));
-  };
-
-  const health = async (): Promise<Health> => {
-    const { time, components }: HealthBody = await call('/health');
-    ahead_ms = Date.parse(time) - Date.now();
-    const { last_scan_at, sources } = components.ingest;
-    const never = sources.filter(({ last_success_at }) => last_success_at === null);
-    return { scan_time: last_scan_at, never_collected: new Set(never.map(({ name }) => name)) };
+    return remembered(days, scans.body.date, () => withDaily(scans));
   };
 
   return {
     call,
-    health,
     /** A file at a signed address. */
     file: async (url: string) => (await withKey(url)).body,
     /** Places of a text by the geocoder of the operator. Free; a public map asks without a key. */
@@ -107,15 +76,19 @@ export function openService(api: string, readKey: () => string | null, is_public
       (await get(`/events?date_start=${addDays(end, 1 - HAIL_DAYS_MAX)}&date_end=${end}`)).body,
     /** The service's clock, as far as it is known. */
     now_ms: () => Date.now() + ahead_ms,
-    /** The newest scan, and the clock again. Free. */
-    async look(): Promise<Health> {
+    /** The newest scan, feeds of which nothing was ever collected, and the clock again. Free. */
+    async look(): Promise<{ readonly scan_time: string | null; readonly never_collected: ReadonlySet<string> }> {
       if (is_public) {
         // Health needs a key; here the list itself is uncharged, and the browser revalidates it by its tag.
         const { body, date } = await get('/tiles/scan');
         if (date !== null) ahead_ms = Date.parse(date) - Date.now();
         return { scan_time: body.frames.at(-1)?.scan_time ?? null, never_collected: new Set() };
       }
-      return health();
+      const { time, components }: Health = await call('/health');
+      ahead_ms = Date.parse(time) - Date.now();
+      const { last_scan_at, sources } = components.ingest;
+      const never = sources.filter(({ last_success_at }) => last_success_at === null);
+      return { scan_time: last_scan_at, never_collected: new Set(never.map(({ name }) => name)) };
     },
   };
 }
@@ -166,6 +139,5 @@ export async function refusal(response: Response): Promise<ServiceError> {
   return failed(retry_s > 0 && retry_s < WAIT_MAX_S ? `${words}. Try again in ${wait}.` : `${words}.`, {
     needs_key: [401, 403].includes(response.status),
     retry_s,
-    code: error,
   });
 }

@@ -317,7 +317,7 @@ export const LAYERS: readonly MapLayer[] = [
     price: '40 credits',
     async read({ first_date, date }) {
       const body = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
-      const { job_id } = await service.call('/exports', { body });
+      const { job_id } = await service.call('/exports', body);
       for (let polls = 0; polls < POLLS_MAX; polls++) {
         const { status, message, download_url, truncated } = await service.call(`/exports/${job_id}`);
         if (status === 'failed')

@@ -75,15 +75,15 @@ function WatchCard() {
         const { lat, lng } = ring.reduce((box, place) => box.extend(place), new LngLatBounds()).getCenter();
         const circle = { lat, lon: lng, radius_km: Number(radius_km.toFixed(1)) };
         const body = { name, ...circle, min_size_mm: Number(size_mm), webhook_url: url };
-        setSecret((await service.call('/alerts/subscribe', { body })).webhook_secret);
+        setSecret((await service.call('/alerts/subscribe', body)).webhook_secret);
       } else {
         // The webhook first: an address that is refused leaves no area without a receiver.
         if (url !== '' && url !== hook.current) {
-          setSecret((await service.call('/webhooks', { body: { url } })).secret);
+          setSecret((await service.call('/webhooks', { url })).secret);
           hook.current = url;
         }
         const geometry = { type: 'Polygon', coordinates: [ring] };
-        await service.call('/areas', { body: { kind: 'polygon', name, geometry } });
+        await service.call('/areas', { kind: 'polygon', name, geometry });
       }
       say(`“${name}” is watched.`);
       setDrawn(null);

@@ -35,33 +35,29 @@ export type Verified = Pick<Verification, 'date_range' | 'events' | 'detection_q
 /** Calls about a pinned place. Equal questions of a visit are asked, and charged, once. */
 export function openPinCalls({ call }: Pick<Service, 'call'>) {
   const known = new Map<string, ReturnType<typeof call>>();
-  const once = (path: string, scope: string, body?: object) =>
-    remembered(known, `${path} ${JSON.stringify(body)}`, () => call(path, { scope, body }));
+  const once = (path: string, body?: object) =>
+    remembered(known, `${path} ${JSON.stringify(body)}`, () => call(path, body));
   const history = (at: LngLat, miles: number, days: number): Promise<PlaceHistory> =>
-    once(
-      `/hail/history?${pointQuery(at)}&radius_km=${(miles * KM_PER_MILE).toFixed(3)}&days=${days}&limit=200`,
-      'hail:read',
-    );
+    once(`/hail/history?${pointQuery(at)}&radius_km=${(miles * KM_PER_MILE).toFixed(3)}&days=${days}&limit=200`);
 
   return {
     /** What fell on one of the last `days` days. */
     async fell(at: LngLat, date: string, days: number): Promise<Fell> {
       const [{ covered, detection_quality }, ...histories] = await Promise.all([
-        once(`/coverage?${pointQuery(at)}`, 'coverage:read'),
+        once(`/coverage?${pointQuery(at)}`),
         ...RADII_MI.map((miles) => history(at, miles, days)),
       ]);
       const within = histories.map(({ events }) => events.find(({ storm_date }) => storm_date === date) ?? null);
       return { date, within, covered, detection_quality, radar_gaps: histories[0].radar_gaps };
     },
     history: (at: LngLat, miles: number) => history(at, miles, HISTORY_DAYS),
-    verify: (at: LngLat, date: string): Promise<Verified> => once('/verify', 'verify:write', verification(at, date)),
+    verify: (at: LngLat, date: string): Promise<Verified> => once('/verify', verification(at, date)),
     /** Orders a report and waits for it; the address of the PDF. */
     async report(at: LngLat, date: string, reference: string): Promise<string> {
-      const body = { ...verification(at, date), reference };
-      let job: ReportJob = await call('/verify/report', { scope: 'verify:write', body });
+      let job: ReportJob = await call('/verify/report', { ...verification(at, date), reference });
       while (job.status === 'pending') {
         await new Promise((resolve) => setTimeout(resolve, REPORT_POLL_MS));
-        job = await call(`/verify/report/${job.report_id}`, { scope: 'verify:read' });
+        job = await call(`/verify/report/${job.report_id}`);
       }
       if (job.pdf_url === null)
         throw new Error(`The report could not be made${job.message ? `: ${job.message}` : ''}.`);

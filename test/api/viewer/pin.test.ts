@@ -2,7 +2,6 @@ import test from 'ava';
 import { historyPrice } from '../../../api/routes/hail-history.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { readAddress, writeAddress } from '../../../api/viewer/address.ts';
-import type { CallOptions } from '../../../api/viewer/data/service.ts';
 import {
   CREDITS,
   type Fell,
@@ -38,7 +37,7 @@ const gaps = (share: number | null, until: string | null = null): Fell['radar_ga
 /** A service that knows hail at these distances, and writes down what it was asked. */
 function asked(hailAt_km: readonly (readonly [km: number, mm: number])[]) {
   const paths: string[] = [];
-  const call = async (path: string, { body }: CallOptions = {}) => {
+  const call = async (path: string, body?: object) => {
     paths.push(body === undefined ? path : `${path} ${JSON.stringify(body)}`);
     if (path.startsWith('/coverage')) return { covered: true, detection_quality: QUALITY };
     const radius_km = Number(/radius_km=([\d.]+)/.exec(path)?.[1]);
@@ -88,7 +87,7 @@ test('a call that failed is made again', async (t) => {
 test('a date of loss is verified with the date after it', async (t) => {
   const paths: string[] = [];
   const { verify } = openPinCalls({
-    call: async (path, { body } = {}) => paths.push(`${path} ${JSON.stringify(body)}`),
+    call: async (path, body) => paths.push(`${path} ${JSON.stringify(body)}`),
   });
   await verify(AT, '2026-04-30');
   t.deepEqual(paths, ['/verify {"lat":35.2,"lon":-97.4,"date_start":"2026-04-30","date_end":"2026-05-01"}']);
