@@ -14,11 +14,8 @@ interface Row extends Partial<Reading> {
   readonly busy?: boolean;
 }
 const rows = signal<Readonly<Record<string, Row>>>({});
-effect(() => {
-  // What was read with one key does not stay with another.
-  void state.key;
-  rows.value = {};
-});
+/** Name of a row: what was read with one key is not shown with another. */
+const nameOf = ({ id }: MapLayer) => `${id} ${state.key}`;
 
 function shown(): Shown {
   const { day, view, place } = state;
@@ -50,7 +47,7 @@ function reasonOf({ price, is_undated, unavailable }: MapLayer, now: Shown): str
 
 /** What was read for a layer, whether it can be shown, and the features that are drawn of it; null while nothing is. */
 function statusOf(layer: MapLayer, now: Shown) {
-  const row: Row = rows.value[layer.id] ?? {};
+  const row: Row = rows.value[nameOf(layer)] ?? {};
   const on = state.layers.includes(layer.id);
   const reason = reasonOf(layer, now);
   const isRead = !layer.price || (row.asked !== undefined && serves(layer, row.asked, now));
@@ -65,23 +62,26 @@ effect(() => {
   for (const layer of LAYERS) map?.draw(layer.id, statusOf(layer, now).drawn ?? []);
 });
 
-async function read({ id, read }: MapLayer): Promise<void> {
-  const [{ key }, before, asked] = [state, rows.value[id], shown()];
+async function read(layer: MapLayer): Promise<void> {
+  const [name, asked] = [nameOf(layer), shown()];
+  const before = rows.value[name];
   const set = (row: Row) => {
-    if (state.key === key) rows.value = { ...rows.value, [id]: row };
+    rows.value = { ...rows.value, [name]: row };
   };
   if (before?.busy) return;
   set({ ...before, refusal: null, busy: true });
   try {
-    set({ asked, ...(await read?.(asked)) });
+    set({ asked, ...(await layer.read?.(asked)) });
   } catch (error) {
     set({ ...before, refusal: error instanceof Error ? error.message : String(error) });
   }
 }
 
-/** Switches a layer on or off. */
+/** Switches a layer on or off; what is switched on is read, unless what was read serves. */
 export function switchLayer(id: string, on: boolean): void {
   state.layers = LAYER_IDS.filter((one) => (one === id ? on : state.layers.includes(one)));
+  const layer = LAYERS.find((one) => one.id === id);
+  if (on && layer && !statusOf(layer, shown()).isRead) void read(layer);
 }
 
 /** What is said of all items of layers at a place, those drawn last first. */
@@ -122,12 +122,8 @@ export function Layers() {
 function LayerRow({ layer, now }: { layer: MapLayer; now: Shown }) {
   const { id, label, price, key } = layer;
   const status = statusOf(layer, now);
-  const { on, reason, isRead, drawn, asked, refusal, busy } = status;
+  const { on, reason, drawn, asked, refusal, busy } = status;
   const isOn = on && reason === null;
-  const choose = (checked: boolean) => {
-    switchLayer(id, checked);
-    if (checked && !isRead) void read(layer);
-  };
   const is = lines('layer', isOn && 'on', reason && 'unavailable', on && refusal && 'refused', busy && 'busy');
   return (
     <li class={is.join(' ')}>
@@ -137,7 +133,7 @@ function LayerRow({ layer, now }: { layer: MapLayer; now: Shown }) {
         aria-describedby={`layer-${id}-note`}
         checked={on}
         disabled={reason !== null && !on}
-        onChange={({ currentTarget }) => choose(currentTarget.checked)}
+        onChange={({ currentTarget }) => switchLayer(id, currentTarget.checked)}
       />
       <p id={`layer-${id}-note`} class="fine" aria-live="polite">
         {reason ?? (on ? noteOf(layer, status) : price && <span class="price">Costs {price}</span>)}

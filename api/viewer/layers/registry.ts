@@ -1,4 +1,4 @@
-import type { Feature, GeoJsonProperties, Geometry, Polygon, Position } from 'geojson';
+import type { Feature, GeoJsonProperties, Geometry, Position } from 'geojson';
 import type { FilterSpecification } from 'maplibre-gl';
 import type { MonitoredAreas } from '../../../schemas/resources/area.ts';
 import type { SpcOutlookAnswer } from '../../../schemas/resources/convective-outlook.ts';
@@ -55,8 +55,6 @@ export interface MapLayer {
 
 type Attributes = NonNullable<GeoJsonProperties>;
 const point = (at: Position) => ({ type: 'Point', coordinates: at }) as const;
-/** The area within a closed ring. */
-const area = (ring: Position[]): Polygon => ({ type: 'Polygon', coordinates: [ring] });
 
 /** Those lines that hold. */
 export const lines = (...given: (string | false | null | undefined)[]) => given.filter(Boolean);
@@ -93,7 +91,7 @@ function coneFeatures({ geometry, properties }: Feature): Feature[] {
   const arc = Array.from({ length: ARC_STEPS + 1 }, (_, i) =>
     after(LEADS_MIN[2], speed_error_kmh, direction_error_deg * (1 - (2 * i) / ARC_STEPS)),
   );
-  const cone = item(area([at, ...arc, at]), 'A storm may come here within 45 minutes', [
+  const cone = item({ type: 'Polygon', coordinates: [[at, ...arc, at]] }, 'A storm may come here within 45 minutes', [
     `It moves at ${motionInWords(speed_kmh, direction_deg)}`,
     mm !== undefined && `Its largest hail in this scan: ${Math.round(mm)} mm`,
     `The cone is the usual error of course (${direction_error_deg}°) and speed (${speed_error_kmh} km/h).`,
@@ -204,7 +202,8 @@ function alertFeature(alert: Subscription): Feature {
     status === 'active' ? 'Active' : 'Paused: raises nothing',
     `${counted(trigger_count, 'alert')} so far${last ? `, the last on ${timeInWords(last)}` : ''}`,
   ];
-  return item(area(circle([lon, lat], radius_km)), name || 'Alert subscription', said, { name, status });
+  const geometry: Geometry = { type: 'Polygon', coordinates: [circle([lon, lat], radius_km)] };
+  return item(geometry, name || 'Alert subscription', said, { name, status });
 }
 
 /** Layers of the card, in its order. */
@@ -291,14 +290,14 @@ export const LAYERS: readonly MapLayer[] = [
         `From ${timeInWords(valid_time)} to ${timeInWords(expire_time)}`,
         'A forecast of severe storms of any kind, not of hail alone.',
       ];
-      const features = (areas ?? [])
-        .filter(({ hazard, label }) => hazard === 'categorical' && label in CATEGORIES)
-        .map(({ label, name: official, geometry }) => {
-          const [words, color, edge] = CATEGORIES[label];
-          const name = official ?? words;
-          const rank = Object.keys(CATEGORIES).indexOf(label);
-          return item(geometry, `Outlook: ${name}`, said, { name, color, edge, rank });
-        });
+      const categorical = (areas ?? []).filter(({ hazard }) => hazard === 'categorical');
+      const features = Object.entries(CATEGORIES).flatMap(([label, [words, color, edge]], rank) =>
+        categorical
+          .filter((one) => one.label === label)
+          .map(({ name, geometry }) =>
+            item(geometry, `Outlook: ${name ?? words}`, said, { name: name ?? words, color, edge, rank }),
+          ),
+      );
       return { features, note: `Issued ${timeInWords(issue_time)}, until ${timeInWords(expire_time)}.` };
     },
     unavailable() {
