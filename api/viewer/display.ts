@@ -76,15 +76,15 @@ const boxesOf = (cards: string) =>
   [...document.querySelectorAll(cards)].map((card) => card.getBoundingClientRect()).filter(({ height }) => height > 0);
 
 /** Part of the map that the cards cover: on phones held upright those at the top and from below, elsewhere those at the sides. */
-function covered(): PaddingOptions {
+export function covered(): PaddingOptions {
   const [panel = new DOMRect()] = boxesOf('#panel');
-  const [pin = panel] = boxesOf('#pin');
+  const [[pin = panel], [find = panel]] = [boxesOf('#pin'), boxesOf('#find')];
   const isWide = panel.width < innerWidth / 2;
   const below = boxesOf(isWide ? '#foot' : '#foot, #pin, #watch, #layers:not(.folded)');
   const floor = Math.min(innerHeight, ...below.map(({ top }) => top));
   const margin = Math.min(30, Math.max(0, floor - panel.bottom) / 6);
   const bottom = innerHeight - floor + margin;
-  if (!isWide) return { top: panel.bottom + margin, bottom, left: margin, right: margin };
+  if (!isWide) return { top: find.bottom + margin, bottom, left: margin, right: margin };
   const isAtRight = innerWidth - pin.right < CONTROLS_PX;
   const left = (isAtRight ? panel : pin).right + margin;
   return { top: Math.min(70, innerHeight / 8), bottom, left, right: isAtRight ? innerWidth - pin.left : CONTROLS_PX };

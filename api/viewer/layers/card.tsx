@@ -144,7 +144,7 @@ function LayerRow({ layer, now }: { layer: MapLayer; now: Shown }) {
           {asked ? 'Read again' : 'Read'}
         </Button>
       )}
-      <ul class="row wrap layer-key" hidden={!drawn}>
+      <ul class="row layer-key" hidden={!drawn}>
         {key?.map(([words, color]) => (
           <li key={words}>
             <Spot color={color} />

@@ -5,8 +5,8 @@ import type { SpcOutlookAnswer } from '../../../schemas/resources/convective-out
 import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
 import type { Subscription } from '../../../schemas/resources/subscription.ts';
 import type { Warnings } from '../../../schemas/resources/warning.ts';
-import { REFLECTIVITY } from '../page/palette.ts';
-import { clockInWords, counted, MM_PER_INCH, motionInWords, timeInWords } from '../page/words.ts';
+import { MM_PER_INCH, REFLECTIVITY } from '../page/palette.ts';
+import { clockInWords, counted, motionInWords, timeInWords } from '../page/words.ts';
 import { service, theMap } from '../site.ts';
 import { chosenFrame, state } from '../state.ts';
 import { isNewest } from '../time/dates.ts';

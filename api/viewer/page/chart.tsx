@@ -1,5 +1,6 @@
-import { stepOf } from './palette.ts';
-import { addDays, dateInWords, MM_PER_INCH, sizeInWords } from './words.ts';
+import { addDays } from '../../../schemas/time.ts';
+import { MM_PER_INCH, stepOf } from './palette.ts';
+import { dateInWords, sizeInWords } from './words.ts';
 
 /** A bar of this size fills the height. */
 const FULL_MM = 3 * MM_PER_INCH;

@@ -49,37 +49,26 @@ export function Say({ words, ...rest }: Attributes & { words: ComponentChildren 
   );
 }
 
-/** A field with its label. */
-export function Field({ label, set, ...rest }: Attributes & { label: string; set?: (value: string) => void }) {
-  const onChange = ({ currentTarget }: { currentTarget: HTMLInputElement }) => set?.(currentTarget.value);
-  return (
-    <label class="row field">
-      {label} <input autocomplete="off" onChange={onChange} {...(rest as object)} />
-    </label>
-  );
-}
-
-interface ChoiceProps extends Attributes {
+interface FieldProps extends Attributes {
   readonly label: string;
-  /** Values with their words. */
-  readonly options: readonly (readonly [value: number, words: string])[];
-  readonly set?: (value: number) => void;
-  /** The value that is chosen at first; without it the first one. */
+  readonly set?: (value: string) => void;
+  /** Values with their words, to choose among, and the one that is chosen at first. */
+  readonly options?: readonly (readonly [value: number, words: string])[];
   readonly usual?: number;
 }
 
-/** A choice among numbers. */
-export function Choice({ label, options, set, usual, ...rest }: ChoiceProps) {
+/** A field with its label. */
+export function Field({ label, set, options, usual, ...rest }: FieldProps) {
+  const onChange = ({ currentTarget }: { currentTarget: HTMLInputElement }) => set?.(currentTarget.value);
+  const is = { onChange, autocomplete: 'off', ...rest } as object;
+  const choices = options?.map(([value, words]) => (
+    <option key={value} value={value} selected={value === usual}>
+      {words}
+    </option>
+  ));
   return (
-    <label class="row field">
-      {label}{' '}
-      <select onChange={({ currentTarget }) => set?.(Number(currentTarget.value))} {...(rest as object)}>
-        {options.map(([value, words]) => (
-          <option key={value} value={value} selected={value === usual}>
-            {words}
-          </option>
-        ))}
-      </select>
+    <label class="row field" for={rest.id}>
+      {label} {choices ? <select {...is}>{choices}</select> : <input {...is} />}
     </label>
   );
 }

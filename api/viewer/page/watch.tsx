@@ -4,7 +4,7 @@ import type { Drawn, Shape } from '../map/draw.ts';
 import { mapOpened, service } from '../site.ts';
 import { state } from '../state.ts';
 import { BASEMAP, SIZES } from './palette.ts';
-import { Button, Card, Choice, Field, focus, Say, sent, useAnswer } from './parts.tsx';
+import { Button, Card, Field, focus, Say, sent, useAnswer } from './parts.tsx';
 
 /** Limits and usual value of the interface. */
 const RADIUS_KM = { min: 1, max: 100 };
@@ -110,7 +110,7 @@ function WatchCard() {
       {drawn && (
         <form id="watch-form" onSubmit={(event) => void save(drawn, sent(event))}>
           <Field label="Name" id="watch-name" name="name" maxLength={100} required ref={focus} />
-          {isCircle && <Choice label="Alert from this size" name="size_mm" usual={USUAL_SIZE_MM} options={STEPS} />}
+          {isCircle && <Field label="Alert from this size" name="size_mm" usual={USUAL_SIZE_MM} options={STEPS} />}
           <Field label={url} id="watch-url" name="url" type="url" maxLength={2048} required={isCircle} />
           <p class="fine price">{price}</p>
           {!isCircle && <p id="watch-least" class="fine" children="Hail of 25 mm or more counts." />}

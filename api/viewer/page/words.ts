@@ -1,8 +1,5 @@
 import { MM_PER_INCH, SIZES, stepOf } from './palette.ts';
 
-export { addDays } from '../../../schemas/time.ts';
-export { MM_PER_INCH };
-
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 const COMPASS = 'north,north-east,east,south-east,south,south-west,west,north-west'.split(',');
 export const KM_PER_MILE = 1.609344;

@@ -1,10 +1,11 @@
 import type { HistoryEvent } from '../../../schemas/resources/history-event.ts';
 import type { ReportJob } from '../../../schemas/resources/report-job.ts';
 import type { Verification } from '../../../schemas/resources/verification.ts';
+import { addDays } from '../../../schemas/time.ts';
 import type { LngLat } from '../data/day.ts';
 import type { Service } from '../data/service.ts';
 import { remembered } from '../page/page.ts';
-import { addDays, KM_PER_MILE } from '../page/words.ts';
+import { KM_PER_MILE } from '../page/words.ts';
 
 /** Prices of the calls of a pin, credits; those of history by the days that it looks back. */
 export const CREDITS = { history: { 30: 15, 90: 25, 365: 60 }, coverage: 5, verify: 50, report: 100 };

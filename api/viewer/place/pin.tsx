@@ -5,7 +5,7 @@ import type { LngLat } from '../data/day.ts';
 import { findingInWords } from '../map/pick.ts';
 import { YearChart } from '../page/chart.tsx';
 import { BASEMAP } from '../page/palette.ts';
-import { Button, Card, Choice, Facts, Field, folded, LITTLE_ROOM, Spot, Tool, useAnswer } from '../page/parts.tsx';
+import { Button, Card, Facts, Field, folded, LITTLE_ROOM, Spot, Tool, useAnswer } from '../page/parts.tsx';
 import { counted, dateInWords, placeInWords, sizeInWords } from '../page/words.ts';
 import { service, theMap } from '../site.ts';
 import { change, chosenDate, state } from '../state.ts';
@@ -148,7 +148,7 @@ function History({ pin }: { pin: LngLat }) {
   const options = RADII_MI.map((radius) => [radius, counted(radius, 'mile')] as const);
   return (
     <>
-      <Choice id="history-radius" label="Hail days within" options={options} set={setMiles} />
+      <Field id="history-radius" label="Hail days within" options={options} set={(miles) => setMiles(Number(miles))} />
       <Ask
         key={miles}
         id="history"

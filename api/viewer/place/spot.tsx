@@ -2,7 +2,7 @@ import { Popup } from 'maplibre-gl';
 import { render } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import type { LngLat } from '../data/day.ts';
-import { pinPlace } from '../display.ts';
+import { covered, pinPlace } from '../display.ts';
 import { factsAt } from '../layers/card.tsx';
 import { findingInWords } from '../map/pick.ts';
 import { Button, Spot } from '../page/parts.tsx';
@@ -34,6 +34,7 @@ export function Picked() {
   useLayoutEffect(() => {
     render(spot && <PickedCard at={spot} />, box);
     map?.mark(spot);
+    popup.setPadding({ ...covered(), left: 0, right: 0 });
     if (spot === null) popup.remove();
     else popup.setLngLat(spot);
     if (spot && map && !popup.isOpen()) popup.addTo(map.map);

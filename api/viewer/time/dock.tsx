@@ -39,7 +39,7 @@ export function Dock() {
         <Clock />
         <Timeline />
       </div>
-      <p id="caution" class="row wrap fine">
+      <p id="caution" class="row fine">
         <strong>Radar estimate, not a ground measurement</strong>
         <span id="data-time">{day?.data_as_of ? `${until} ${timeInWords(day.data_as_of)}` : nothing}</span>
         <span id="source">{sourceInWords(day?.source ?? null)}</span>
