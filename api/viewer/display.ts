@@ -55,8 +55,8 @@ export async function showView(): Promise<void> {
 
 function prefetch(frames: readonly Frame[], index: number): void {
   for (const { url, reflectivity_url } of frames.slice(Math.max(0, index - 1), index + 1 + AHEAD)) {
-    archives.prefetch(url);
-    if (state.layers.includes('reflectivity') && reflectivity_url !== null) archives.prefetch(reflectivity_url);
+    archives.open(url);
+    if (state.layers.includes('reflectivity') && reflectivity_url !== null) archives.open(reflectivity_url);
   }
 }
 

@@ -9,7 +9,7 @@ import { DEFAULT_LAYERS, readAddress, writeAddress } from '../../api/viewer/addr
 import { openPieces, PIECE_BYTES } from '../../api/viewer/data/archives.ts';
 import { refusal } from '../../api/viewer/data/service.ts';
 import { CONE_ERROR, circle } from '../../api/viewer/layers/layer.ts';
-import { isCovered, type UncoveredBlocks, uncoveredArea } from '../../api/viewer/map/coverage.ts';
+import { type UncoveredBlocks, uncoveredArea } from '../../api/viewer/map/coverage.ts';
 import { findingInWords, pickAmong } from '../../api/viewer/map/pick.ts';
 import { filtered, rounded } from '../../api/viewer/map/smooth.ts';
 import { BASEMAP, REFLECTIVITY, SIZES } from '../../api/viewer/page/palette.ts';
@@ -316,27 +316,18 @@ const UNCOVERED: UncoveredBlocks = {
   ],
 };
 
-test('a place is uncovered in a block that no radar sees and outside the grid, and of unknown coverage without blocks', async (t) => {
-  for (const [lng, lat, expected] of [
-    [-99.5, 39.5, true],
-    [-98.5, 39.5, false],
-    [-97.5, 39.5, true],
-    [-97.5, 38.5, false],
-    [-100.1, 39.5, false],
-    [-99.5, 40.1, false],
-  ] as const)
-    t.is(isCovered(UNCOVERED, { lng, lat }), expected, `${lng} ${lat}`);
-  t.is(isCovered(null, { lng: -99.5, lat: 39.5 }), null);
-});
-
-test('uncovered blocks are drawn as rectangles, one for a run that repeats from row to row', async (t) => {
+test('uncovered blocks are drawn as rectangles, and so is what lies outside the grid', async (t) => {
   const [outside, ...blocks] = uncoveredArea(UNCOVERED).coordinates;
   t.deepEqual(outside?.[1]?.[0], [-100, 38], 'the grid is a hole in what lies outside it');
   const corners = blocks.map(([ring]) => [ring?.[0], ring?.[2]]);
   t.deepEqual(corners, [
     [
-      [-99, 38],
+      [-99, 39],
       [-98, 40],
+    ],
+    [
+      [-99, 38],
+      [-98, 39],
     ],
     [
       [-98, 38],

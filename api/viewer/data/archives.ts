@@ -1,6 +1,6 @@
 import type { AddProtocolAction } from 'maplibre-gl';
 import { EtagMismatch, PMTiles, type Source } from 'pmtiles';
-import type { ArchiveNote } from '../map/coverage.ts';
+import type { UncoveredBlocks } from '../map/coverage.ts';
 import { joinTiles } from '../map/smooth.ts';
 
 /** Archives are read in pieces of this many bytes: the picture of a scan is rarely more than one or two. */
@@ -60,22 +60,19 @@ export function openPieces(fetchRange: typeof fetch = (...request) => fetch(...r
             forget(url);
             throw new EtagMismatch(`${url} has ETag ${pieces.map((one) => one.etag)}, expected ${expected}`);
           }
-          return { data: join(pieces, offset - start, length), etag: expected };
+          const data = new Blob(pieces.map(({ bytes }) => bytes)).slice(offset - start, offset - start + length);
+          return { data: await data.arrayBuffer(), etag: expected };
         },
       };
     },
   };
 }
 
-/** `length` bytes from `start` of the first piece on; fewer at the end of the archive. */
-function join(pieces: readonly Piece[], start: number, length: number): ArrayBuffer {
-  const all = new Uint8Array(pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
-  let at = 0;
-  for (const { bytes } of pieces) {
-    all.set(new Uint8Array(bytes), at);
-    at += bytes.byteLength;
-  }
-  return all.buffer.slice(start, start + length);
+/** Metadata of an archive, as far as this page reads it. */
+interface ArchiveNote {
+  /** West, south, east, north. */
+  readonly hail_bounds?: [number, number, number, number] | null;
+  readonly uncovered?: UncoveredBlocks;
 }
 
 export type Archives = ReturnType<typeof openArchives>;
@@ -87,15 +84,20 @@ const TILE = /:\/\/(.*)\/(\d+)\/(\d+)\/(\d+)$/;
 export function openArchives() {
   const pieces = openPieces();
   const opened = new Map<string, PMTiles>();
-  const open = (url: string, piece_bytes?: number): PMTiles => {
-    const archive = opened.get(url) ?? new PMTiles(pieces.source(url, piece_bytes));
-    opened.set(url, archive);
-    return archive;
-  };
-  /** Makes the next use read the archive again; pmtiles would cache a failed header for good. */
+  /** Makes the next use read the archive again. */
   const forget = (url: string) => {
     pieces.forget(url);
     opened.delete(url);
+  };
+  /** An archive, whose first piece has the bytes that most pictures need. */
+  const open = (url: string, piece_bytes?: number): PMTiles => {
+    const found = opened.get(url);
+    if (found !== undefined) return found;
+    const archive = new PMTiles(pieces.source(url, piece_bytes));
+    opened.set(url, archive);
+    // It would cache a failed header for good. Who reads its tiles reports the failure.
+    archive.getHeader().catch(() => forget(url));
+    return archive;
   };
   const protocol =
     (is_smooth: boolean): AddProtocolAction =>
@@ -115,20 +117,7 @@ export function openArchives() {
     tilesOf: (urls: readonly string[], protocol: 'hail' | 'smooth' = 'hail') => [
       `${protocol}://${urls.join(' ')}/{z}/{x}/{y}`,
     ],
-    /** Prefetches the bytes that most pictures need. A failure is dropped: showing the archive reports it if it lasts. */
-    prefetch(url: string): void {
-      open(url)
-        .getHeader()
-        .catch(() => forget(url));
-    },
     /** Metadata of an archive. */
-    async describe(url: string): Promise<ArchiveNote> {
-      try {
-        return (await open(url).getMetadata()) as ArchiveNote;
-      } catch (error) {
-        forget(url);
-        throw error;
-      }
-    },
+    describe: (url: string) => open(url).getMetadata() as Promise<ArchiveNote>,
   };
 }

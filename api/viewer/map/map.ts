@@ -17,7 +17,7 @@ import type { LngLat, MapPlace } from '../data/day.ts';
 import { meta } from '../page/page.ts';
 import { BASEMAP, SCHEME } from '../page/palette.ts';
 import { chosenFrame, state } from '../state.ts';
-import { isCovered, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
+import { type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import type { Drawn, Shape } from './draw.ts';
 import { type Finding, pickAmong } from './pick.ts';
 import style from './style.json' with { type: 'json' };
@@ -48,8 +48,8 @@ export async function openMap(
   const { protocols, tilesOf } = archives;
   for (const [name, tile] of Object.entries(protocols)) addProtocol(name, tile);
   const map = await loadMap(container, place);
-  let uncovered: UncoveredBlocks | null = null;
   let has_hail = false;
+  let has_coverage = false;
   /** Features of the sources that are no archives, as text. */
   const contents = new Map<string, string>();
   /** Draws features in place of those of the same source. */
@@ -83,13 +83,6 @@ export async function openMap(
     };
   };
 
-  const loadStreets = async (address: URL): Promise<void> => {
-    const { addStreets, openStreets } = await import('./streets.js');
-    const streets = await openStreets(address, archives);
-    await placed;
-    addStreets(map, streets);
-  };
-
   /** The ground is drawn once the map stands where it is to be seen: tiles of another place are not read. */
   const { promise: placed, resolve: putGround } = Promise.withResolvers<void>();
   if (place) putGround();
@@ -103,7 +96,12 @@ export async function openMap(
   });
   const [light, dark = light] = meta('hail-streets').split(' ');
   // The map does not wait for the streets, which another site may have.
-  if (light !== '') loadStreets(new URL(SCHEME === 'dark' ? dark : light, location.href)).catch(reportError);
+  if (light !== '')
+    import('./streets.js')
+      .then(({ addStreets }) =>
+        addStreets(map, new URL(SCHEME === 'dark' ? dark : light, location.href), archives, placed),
+      )
+      .catch(reportError);
   effect(() => {
     const is_seen = state.layers.includes('hail');
     const is_smooth = state.layers.includes('smooth');
@@ -157,11 +155,11 @@ export async function openMap(
     },
     /** Hatches areas without radar coverage; null (coverage not known) hatches nothing. */
     hatch(blocks: UncoveredBlocks | null): void {
-      uncovered = blocks;
+      has_coverage = blocks !== null;
       draw('uncovered', blocks ? [feature(uncoveredArea(blocks))] : []);
     },
     /** Whether radar covers a place; null where that is not known. */
-    isCovered: (at: LngLat) => isCovered(uncovered, at),
+    isCovered: (at: LngLat) => (has_coverage ? drawnAt(at, 'uncovered').areas.length === 0 : null),
     /** True when at least one of the places is in view. */
     shows(places: readonly LatLon[]): boolean {
       const view = map.getBounds();
