@@ -62,8 +62,8 @@ function Share() {
   const copy = async () => {
     // The clipboard is closed to pages that come without TLS: the selected text can be copied by hand.
     link.current?.select();
-    const copied = navigator.clipboard?.writeText(location.href) ?? Promise.reject(new Error('no clipboard'));
-    setNote(await copied.then(() => 'Copied.').catch(() => 'The link is selected; copy it with your keyboard.'));
+    const words = navigator.clipboard?.writeText(location.href).then(() => 'Copied.');
+    setNote((await words?.catch(() => null)) ?? 'The link is selected; copy it with your keyboard.');
   };
   const printMap = () => {
     close();

@@ -1,6 +1,6 @@
 import type { DayIndex } from '../data/day.ts';
 import { fitHail } from '../display.ts';
-import { state } from '../state.ts';
+import { change, state } from '../state.ts';
 import { chooseView, isNewest, openDate, openNewest, refresh, step, stepDay } from '../time/dates.ts';
 import { axisOf, OUTAGE_MS } from '../time/span.ts';
 import { SWATH_MIN_MM } from './palette.ts';
@@ -60,9 +60,7 @@ function Live() {
   const isShown = isNewest() && looked && last !== undefined;
   const age_ms = isShown ? Math.max(0, now_ms - Date.parse(last)) : 0;
   const isLate = age_ms > OUTAGE_MS;
-  const toggle = () => {
-    state.live = !live;
-  };
+  const toggle = () => change({ live: !live });
   return (
     <div id="live-row" class={`row ${isLate ? 'late' : ''}`} hidden={!isShown}>
       <Toggle id="live" label="Live" title="Loads further scans by itself" checked={live} onChange={toggle} />

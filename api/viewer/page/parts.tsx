@@ -99,9 +99,7 @@ export function Card({ id, label, class: more = '', children }: Attributes & { i
 
 /** The button that folds and unfolds a card: with content the head of the card, without it a tab at its edge. */
 export function Fold({ card, label, children }: Attributes & { card: keyof typeof folded }) {
-  const fold = () => {
-    folded[card] = !folded[card];
-  };
+  const fold = () => Object.assign(folded, { [card]: !folded[card] });
   const named = { id: `${card}-fold`, 'aria-label': label, 'aria-expanded': !folded[card], 'aria-controls': card };
   return (
     <Button class={children ? 'row wide head' : 'fold'} onClick={fold} {...named}>
