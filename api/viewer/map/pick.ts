@@ -2,41 +2,32 @@ import type { View } from '../data/day.ts';
 import { SIZES, stepOf } from '../page/palette.ts';
 import { bandInWords, motionInWords, sizeInWords, timeInWords } from '../page/words.ts';
 
-/** Attributes of a feature of a tile. */
-// biome-ignore lint/suspicious/noExplicitAny: tiles carry attributes of any type
-type Attributes = Readonly<Record<string, any>>;
-
 /** A feature that MapLibre drew. */
-interface DrawnFeature {
-  readonly properties: Attributes;
-  // biome-ignore lint/suspicious/noExplicitAny: storms are points, bands are polygons
-  readonly geometry?: any;
-}
+// biome-ignore lint/suspicious/noExplicitAny: tiles carry attributes of any type; storms are points, bands are polygons
+type Drawn = Readonly<Partial<Record<'properties' | 'geometry', any>>>;
 
 /** Drawn content at a place: the largest of the `bands` there, and of the `storms` that with the least `distance`, pixels. */
 export function pickAmong(
-  bands: readonly DrawnFeature[],
-  storms: readonly DrawnFeature[],
+  bands: readonly Drawn[],
+  storms: readonly Drawn[],
   distance: (lng: number, lat: number) => number,
 ) {
   const sizes = bands.map(({ properties }) => Number(properties.mm_min));
-  const away = ({ geometry: { coordinates } }: DrawnFeature) => distance(coordinates[0], coordinates[1]);
+  const away = ({ geometry: { coordinates } }: Drawn) => distance(coordinates[0], coordinates[1]);
   const nearest = storms.toSorted((a, b) => away(a) - away(b)).at(0);
   return { mm_min: sizes.length ? Math.max(...sizes) : null, storm: nearest?.properties ?? null };
 }
 
 export type Finding = ReturnType<typeof pickAmong>;
 
-interface FindingContext {
-  readonly view: View;
-  /** Outlines are simplified at this zoom. */
-  readonly coarse: boolean;
-  /** Radar covers the place in the scan, or in the newest scan of the day; null: not known. */
-  readonly covered: boolean | null;
-}
-
-/** A finding as text of a card: headline with its colour, and lines below it. */
-export function findingInWords({ mm_min, storm }: Finding, { view, coarse, covered }: FindingContext) {
+/**
+ * A finding as text of a card: headline with its colour, and lines below it. `coarse`: outlines are simplified at this zoom;
+ * `covered`: radar covers the place in the scan, or in the newest scan of the day; null: not known.
+ */
+export function findingInWords(
+  { mm_min, storm }: Finding,
+  { view, coarse, covered }: { view: View; coarse: boolean; covered: boolean | null },
+) {
   if (storm) return stormInWords(storm, mm_min);
   const zoomHint = coarse ? ['Zoom in for exact edges.'] : [];
   if (mm_min === null) {
@@ -60,7 +51,7 @@ function emptinessInWords(view: View, covered: boolean | null): [headline: strin
 }
 
 /** `storm`: attributes of a storm of a scan, or of a peak of a day. */
-function stormInWords(storm: Attributes, mm_min: number | null) {
+function stormInWords(storm: Drawn['properties'], mm_min: number | null) {
   const { peak_mm, speed_kmh, direction_deg, time, duration_min, trend, prob } = storm;
   const mm = Number(storm.mm ?? peak_mm);
   const { name, color } = stepOf(mm);

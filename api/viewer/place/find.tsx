@@ -9,16 +9,13 @@ import { type Found, openFinder } from './places.ts';
 
 const ZOOMS = { town: 10, county: 8.5, ZIP: 10.5, coordinates: 11, address: 14 };
 const LOCATION_WAIT_MS = 15_000;
-const LOCATION_ERRORS = [
-  'This browser may not tell where you are. Allow it for this page, or type a place.',
-  'Where you are could not be found out. Type a place instead.',
-  'Where you are could not be found out in time. Type a place instead.',
-];
+const NOT_LOCATED = 'This browser may not tell where you are, or cannot. Allow it for this page, or type a place.';
 /** The service asks a geocoder of the operator for addresses. */
 const HAS_ADDRESSES = document.documentElement.dataset.addresses !== undefined;
 const nothingInWords = (text: string) =>
   `Nothing is called “${text}”. Try a town, a county, a ZIP code, or coordinates such as ${placeInWords({ lat: 35.2, lng: -97.4 })}${HAS_ADDRESSES ? '; enter looks for an address' : ''}.`;
 
+const NOTHING = { found: [] as readonly Found[], note: '' };
 const find = openFinder(loadJson);
 
 /** The addresses of a text that the geocoder of the operator knows. */
@@ -32,14 +29,8 @@ async function findAddresses(text: string): Promise<Found[]> {
 
 /** The search box over the places that the service knows, and the tools beside it. */
 export function Find() {
-  const [found, setFound] = useState<readonly Found[]>([]);
-  const [note, setNote] = useState('');
+  const [{ found, note }, show] = useState(NOTHING);
   const box = useRef<HTMLInputElement>(null);
-
-  const show = (places: readonly Found[], words = '') => {
-    setFound(places);
-    setNote(words);
-  };
   /** Shows what the text in the box may mean, unless it was changed or the box was left meanwhile; the likeliest place. */
   const search = async (is_finished = false): Promise<Found | undefined> => {
     const text = box.current?.value.trim() ?? '';
@@ -47,17 +38,17 @@ export function Find() {
       let places = await find(text);
       if (places.length === 0 && is_finished && HAS_ADDRESSES) places = await findAddresses(text);
       if (text !== box.current?.value.trim() || box.current !== document.activeElement) return undefined;
-      show(places, text === '' || places.length > 0 ? '' : nothingInWords(text));
+      show({ found: places, note: text === '' || places.length > 0 ? '' : nothingInWords(text) });
       return places[0];
     } catch (error) {
-      show([], `Places cannot be looked up: ${error instanceof Error ? error.message : error}`);
+      show({ ...NOTHING, note: `Places cannot be looked up: ${error instanceof Error ? error.message : error}` });
       return undefined;
     }
   };
   /** Goes to a place, and puts its name into the box. */
   const go = ({ kind, label, lat, lng }: Found, name = kind === 'coordinates' ? null : label) => {
     if (box.current) box.current.value = label;
-    show([]);
+    show(NOTHING);
     (document.activeElement as HTMLElement).blur();
     pinPlace({ lat, lng }, name, ZOOMS[kind]);
   };
@@ -68,11 +59,11 @@ export function Find() {
     if (place && place.kind !== 'address') go(place);
   };
   const locate = () => {
-    setNote('Looking where you are …');
+    show({ ...NOTHING, note: 'Looking where you are …' });
     navigator.geolocation.getCurrentPosition(
       ({ coords: { latitude, longitude } }) =>
         go({ kind: 'coordinates', label: '', lat: latitude, lng: longitude }, 'My location'),
-      ({ code }) => setNote(LOCATION_ERRORS[code - 1]),
+      () => show({ ...NOTHING, note: NOT_LOCATED }),
       { timeout: LOCATION_WAIT_MS, maximumAge: 60_000 },
     );
   };
@@ -81,7 +72,7 @@ export function Find() {
     void search();
   };
   const onFocusOut = ({ currentTarget, relatedTarget }: FocusEvent) => {
-    if (!(currentTarget as HTMLElement).contains(relatedTarget as Node | null)) show([]);
+    if (!(currentTarget as HTMLElement).contains(relatedTarget as Node | null)) show(NOTHING);
   };
   return (
     <section id="find" class="row" aria-label="Find a place">
@@ -101,7 +92,7 @@ export function Find() {
           onInput={() => void search()}
           onKeyDown={({ key, currentTarget }) => key === 'Escape' && currentTarget.blur()}
         />
-        <ul id="find-list" class="card" aria-label="Places found" hidden={found.length === 0}>
+        <ul id="find-list" class="card" hidden={found.length === 0} onMouseDown={(event) => event.preventDefault()}>
           {found.map((place, i) => (
             <li key={i}>
               <button type="button" class="row spread wide" onClick={() => go(place)}>

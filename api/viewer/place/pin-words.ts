@@ -1,63 +1,118 @@
+/*
+ * What is asked about a pinned place, what it costs, and the answers in words.
+ */
 import { distanceKm } from '../../../schemas/geo/distance.ts';
+import type { HailHistory, HistoryEvent } from '../../../schemas/resources/history-event.ts';
+import type { ReportJob } from '../../../schemas/resources/report-job.ts';
 import type { Verification, VerificationEvent } from '../../../schemas/resources/verification.ts';
+import { DETECTION_MIN_MM } from '../../../schemas/size.ts';
+import { addDays } from '../../../schemas/time.ts';
 import type { Frame, LngLat } from '../data/day.ts';
+import type { Service } from '../data/service.ts';
+import { remembered } from '../page/page.ts';
 import { stepOf } from '../page/palette.ts';
 import { clockInWords, counted, dateInWords, KM_PER_MILE, sizeInWords, timeInWords } from '../page/words.ts';
-import { type Fell, type HailDay, RADII_MI, type Verified } from './pin-calls.ts';
 
+/** Prices of the calls of a pin, credits; those of history by the days that it looks back. */
+export const CREDITS = { history: { 30: 15, 90: 25, 365: 60 }, coverage: 5, verify: 50, report: 100 };
+export const RADII_MI = [1, 3, 10] as const;
+export const HISTORY_DAYS = 365;
+/** What fell is asked for of dates among the last 30 or 90 days; of an earlier date a verification costs less. */
+const FELL_DAYS = [30, 90] as const;
+const DAY_MS = 86_400_000;
+const REPORT_POLL_MS = 1500;
 /** Radar saw a date where its scans cover this share of the minutes. */
 const SEEN_MIN_SHARE = 0.9;
 /** Storms farther away say nothing about a place. */
 const STORM_MAX_KM = 50;
-/** Smallest hail that is a detection, mm. */
-const DETECTION_MM = 10;
 
-/** An answer as text: headline with its colour, names with values, and lines below them. */
-export interface AnswerWords {
-  readonly headline: string;
-  readonly color: string | null;
-  readonly rows: readonly (readonly [string, string])[];
-  readonly lines: readonly string[];
+/** What fell at a place on a date: the largest detection within each of `RADII_MI`; null where there is none. */
+export interface Fell extends Pick<Verification, 'radar_gaps' | 'detection_quality'> {
+  readonly date: string;
+  readonly within: readonly (HistoryEvent | null)[];
+  readonly covered: boolean;
 }
 
-/** `2.3 mi`. */
-export function milesInWords(km: number): string {
-  return `${(km / KM_PER_MILE).toFixed(1)} mi`;
+/** How far back `fell` looks for a date, days; undefined where it is too long ago. The last day of a band costs no more than its first. */
+export function fellDays(date: string, now_ms: number) {
+  const days = Math.floor((now_ms - Date.parse(date)) / DAY_MS) + 1;
+  return FELL_DAYS.find((most) => days <= most);
 }
 
-/** What fell at a place on a date. "No hail" only where radar looked and detected none. */
-export function fellInWords({ date, within, radar_gaps, covered, detection_quality }: Fell): AnswerWords {
-  const near_mm = within[0]?.hail.estimated_size_mm;
-  const isAnywhere = within.some((day) => day !== null);
-  const look = lookInWords(date, radar_gaps, covered);
-  const rows = within.map((day, i): [string, string] => [
-    `Within ${counted(RADII_MI[i], 'mile')}`,
-    day === null ? `none of ${DETECTION_MM} mm or more detected` : hailInWords(day),
-  ]);
-  const isKnown = look.seen !== 'none' || isAnywhere;
-  const none = `No hail ${look.seen === 'all' ? '' : 'detected '}${isAnywhere ? 'within 1 mile' : 'here'}`;
-  const empty = isKnown ? none : 'Not known';
+/** Price of `fell`, credits: a history for each distance, and the coverage. */
+export const fellPrice = (days: (typeof FELL_DAYS)[number]) =>
+  RADII_MI.length * CREDITS.history[days] + CREDITS.coverage;
+
+/** Calls about a pinned place. Equal questions of a visit are asked, and charged, once. */
+export function openPinCalls({ call }: Pick<Service, 'call'>) {
+  const known = new Map<string, ReturnType<typeof call>>();
+  const once = (path: string, body?: object) =>
+    remembered(known, `${path} ${JSON.stringify(body)}`, () => call(path, body));
+  const pointOf = ({ lat, lng }: LngLat) => `lat=${lat.toFixed(5)}&lon=${lng.toFixed(5)}`;
+  const history = (at: LngLat, miles: number, days: number = HISTORY_DAYS): Promise<HailHistory> => {
+    const radius_km = (miles * KM_PER_MILE).toFixed(3);
+    return once(`/hail/history?${pointOf(at)}&radius_km=${radius_km}&days=${days}&limit=200`);
+  };
+  /** A date and the next: an evening in the United States lies on the next storm date. */
+  const verification = ({ lat, lng }: LngLat, date: string) => {
+    return { lat, lon: lng, date_start: date, date_end: addDays(date, 1) };
+  };
   return {
-    headline: near_mm === undefined ? empty : sizeInWords(near_mm),
-    color: near_mm === undefined ? null : stepOf(near_mm).color,
-    rows: [...(isKnown ? rows : []), qualityInWords(detection_quality)],
-    lines: [look.line],
+    /** What fell on one of the last `days` days. */
+    async fell(at: LngLat, date: string, days: number): Promise<Fell> {
+      const [{ covered, detection_quality }, ...histories] = await Promise.all([
+        once(`/coverage?${pointOf(at)}`),
+        ...RADII_MI.map((miles) => history(at, miles, days)),
+      ]);
+      const within = histories.map(({ events }) => events.find(({ storm_date }) => storm_date === date) ?? null);
+      return { date, within, covered, detection_quality, radar_gaps: histories[0].radar_gaps };
+    },
+    history,
+    verify: (at: LngLat, date: string): Promise<Verification> => once('/verify', verification(at, date)),
+    /** Orders a report and waits for it; the address of the PDF. */
+    async report(at: LngLat, date: string, reference: string): Promise<string> {
+      let job: ReportJob = await call('/verify/report', { ...verification(at, date), reference });
+      while (job.status === 'pending') {
+        await new Promise((resolve) => setTimeout(resolve, REPORT_POLL_MS));
+        job = await call(`/verify/report/${job.report_id}`);
+      }
+      if (job.pdf_url === null) throw new Error(`The report could not be made: ${job.message}.`);
+      return job.pdf_url;
+    },
   };
 }
 
-function hailInWords({ hail, distance_km, first_detected, last_detected }: HailDay): string {
-  const period = [...new Set([first_detected, last_detected])].map((time) => time.slice(11, 16)).join('–');
-  return `${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away, ${period} UTC`;
+/** `2.3 mi`. */
+export const milesInWords = (km: number): string => `${(km / KM_PER_MILE).toFixed(1)} mi`;
+
+const row = (name: string, value: string) => [name, value] as const;
+
+/** What fell at a place on a date. "No hail" only where radar looked and detected none. */
+export function fellInWords({ date, within, radar_gaps, covered, detection_quality }: Fell) {
+  const near_mm = within[0]?.hail.estimated_size_mm;
+  const isAnywhere = within.some((day) => day !== null);
+  const { seen, line } = lookInWords(date, radar_gaps, covered);
+  const isKnown = seen !== 'none' || isAnywhere;
+  const none = `No hail ${seen === 'all' ? '' : 'detected '}${isAnywhere ? 'within 1 mile' : 'here'}`;
+  const empty = isKnown ? none : 'Not known';
+  const rows = within.map((day, i) => row(`Within ${counted(RADII_MI[i], 'mile')}`, hailInWords(day)));
+  return {
+    headline: near_mm ? sizeInWords(near_mm) : empty,
+    color: near_mm ? stepOf(near_mm).color : null,
+    rows: [...(isKnown ? rows : []), qualityRow(detection_quality)],
+    lines: [line],
+  };
 }
 
-/** `good (0.78), KTLX 14.0 mi away`. */
-function qualityInWords({
-  detection_word,
-  hdqi,
-  nearest_radar,
-}: Verification['detection_quality']): readonly [string, string] {
-  const radar = nearest_radar && `, ${nearest_radar.id} ${milesInWords(nearest_radar.distance_km)} away`;
-  return ['Radar quality', `${detection_word} (${hdqi.toFixed(2)})${radar ?? ''}`];
+function hailInWords(day: HistoryEvent | null): string {
+  if (day === null) return `none of ${DETECTION_MIN_MM} mm or more detected`;
+  const times = [...new Set([day.first_detected, day.last_detected])].map((time) => time.slice(11, 16));
+  return `${sizeInWords(day.hail.estimated_size_mm)}, ${milesInWords(day.distance_km)} away, ${times.join('–')} UTC`;
+}
+
+function qualityRow({ detection_word, hdqi, nearest_radar: radar }: Verification['detection_quality']) {
+  const nearest = radar ? `, ${radar.id} ${milesInWords(radar.distance_km)} away` : '';
+  return row('Radar quality', `${detection_word} (${hdqi.toFixed(2)})${nearest}`);
 }
 
 /** Whether radar looked at a place on a date: all day, in part, or not so that it is known. */
@@ -92,17 +147,18 @@ const VERDICTS = [
 ] as const;
 
 /** A verification in words: the strongest verdict, then each storm date. */
-export function verifiedInWords({ date_range, events, detection_quality, radar_gaps }: Verified): AnswerWords {
-  const strongest = VERDICTS.find(([verdict]) => events.some((event) => event.verdict === verdict));
+export function verifiedInWords({ date_range, events, detection_quality, radar_gaps }: Verification) {
+  const [strongest, headline] = VERDICTS.find(([one]) => events.some(({ verdict }) => verdict === one)) ?? [];
   const looks = [date_range.start, date_range.end].map((date) => ({ date, ...lookInWords(date, radar_gaps) }));
   const partly = looks.filter(({ seen }) => seen !== 'all');
+  const none = `No sign of hail within 5 miles${partly.length > 0 ? ', as far as radar looked' : ''}`;
   const worst_mm = Math.max(0, ...events.map(({ max_size_mm }) => max_size_mm ?? 0));
   return {
-    headline: strongest?.[1] ?? `No sign of hail within 5 miles${partly.length > 0 ? ', as far as radar looked' : ''}`,
-    color: strongest && strongest[0] !== 'miss' ? stepOf(worst_mm).color : null,
+    headline: headline ?? none,
+    color: strongest && strongest !== 'miss' ? stepOf(worst_mm).color : null,
     rows: [
-      ...events.map((event): [string, string] => [dateInWords(event.event_date), verdictInWords(event)]),
-      qualityInWords(detection_quality),
+      ...events.map((event) => row(dateInWords(event.event_date), verdictInWords(event))),
+      qualityRow(detection_quality),
     ],
     lines: [
       ...events.flatMap(({ note }) => note ?? []),

@@ -1,25 +1,31 @@
 import { Marker } from 'maplibre-gl';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
+import type { HailHistory } from '../../../schemas/resources/history-event.ts';
+import { addDays } from '../../../schemas/time.ts';
 import type { LngLat } from '../data/day.ts';
-import { findingInWords } from '../map/pick.ts';
-import { YearChart } from '../page/chart.tsx';
+import { Bar, percent } from '../page/chart.tsx';
 import { BASEMAP } from '../page/palette.ts';
 import { Button, Card, Facts, Field, folded, LITTLE_ROOM, Spot, Tool, useAnswer } from '../page/parts.tsx';
 import { counted, dateInWords, placeInWords, sizeInWords } from '../page/words.ts';
 import { service, theMap } from '../site.ts';
 import { change, chosenDate, state } from '../state.ts';
 import { openDate } from '../time/dates.ts';
-import { CREDITS, fellDays, fellPrice, HISTORY_DAYS, openPinCalls, type PlaceHistory, RADII_MI } from './pin-calls.ts';
-import { type AnswerWords, fellInWords, milesInWords, nearestStorm, verifiedInWords } from './pin-words.ts';
-import { findingAt } from './spot.tsx';
+import {
+  CREDITS,
+  fellDays,
+  fellInWords,
+  fellPrice,
+  HISTORY_DAYS,
+  milesInWords,
+  nearestStorm,
+  openPinCalls,
+  RADII_MI,
+  verifiedInWords,
+} from './pin-words.ts';
+import { wordsAt } from './spot.tsx';
 
 const calls = openPinCalls(service);
-const TABS = [
-  ['fell', 'This date'],
-  ['history', 'History'],
-  ['verify', 'Verify'],
-] as const;
 
 /** The pin: a mark on the map that stays in the address, and a card with what fell there, its history and its verification. */
 export function Pin() {
@@ -37,39 +43,31 @@ function PinCard({ pin }: { pin: LngLat }) {
     const marker = map && new Marker({ color: BASEMAP.ink }).setLngLat(pin).addTo(map.map);
     return () => marker?.remove();
   }, [map]);
-  const panels = {
-    fell: date === null ? <h3>No date is open</h3> : <Fell pin={pin} date={date} />,
-    history: <History pin={pin} />,
-    verify: <Verify pin={pin} date={date} />,
-  };
+  const tabs = [
+    ['fell', 'This date', date === null ? 'No date is open.' : <Fell pin={pin} date={date} />],
+    ['history', 'History', <History pin={pin} />],
+    ['verify', 'Verify', <Verify pin={pin} date={date} />],
+  ] as const;
+  const remove = () => change({ pin: null, pin_name: null });
   return (
     <Card id="pin" label="Pinned place">
       <header class="row spread">
         <div>
           <h2 id="pin-name">{state.pin_name ?? 'Pinned place'}</h2>
-          <span id="pin-place" class="fine">
-            {placeInWords(pin)}
-          </span>
+          <span id="pin-place" class="fine" children={placeInWords(pin)} />
         </div>
-        <Tool
-          id="remove-pin"
-          icon="close"
-          label="Remove the pin"
-          onClick={() => change({ pin: null, pin_name: null })}
-        />
+        <Tool id="remove-pin" icon="close" label="Remove the pin" onClick={remove} />
       </header>
       <fieldset class="views" aria-label="About this place">
-        {TABS.map(([id, title]) => (
+        {tabs.map(([id, title]) => (
           <label key={id}>
             <input id={`tab-${id}`} type="radio" name="tab" checked={id === shown} onChange={() => show(id)} />
             {title}
           </label>
         ))}
       </fieldset>
-      {TABS.map(([id]) => (
-        <div key={id} id={`pin-${id}`} hidden={id !== shown}>
-          {panels[id]}
-        </div>
+      {tabs.map(([id, , content]) => (
+        <div key={id} id={`pin-${id}`} hidden={id !== shown} children={content} />
       ))}
     </Card>
   );
@@ -77,24 +75,18 @@ function PinCard({ pin }: { pin: LngLat }) {
 
 interface AskProps {
   readonly id: string;
+  readonly label: string;
   readonly credits: number;
   readonly get: () => Promise<ComponentChildren>;
-  readonly children: ComponentChildren;
 }
 
 /** A question that costs credits: a button, and below it the answer, or why there is none. */
-function Ask({ id, credits, get, children }: AskProps) {
+function Ask({ id, label, credits, get }: AskProps) {
   const { ask, busy, box } = useAnswer(`${id}-answer`);
+  const is = { id: `ask-${id}`, class: 'primary wide', disabled: busy, onClick: () => ask(get) };
   return (
     <>
-      <Button
-        id={`ask-${id}`}
-        class="primary wide"
-        disabled={busy}
-        price={`${credits} credits`}
-        onClick={() => ask(get)}
-        children={children}
-      />
+      <Button price={`${credits} credits`} children={label} {...is} />
       {box}
     </>
   );
@@ -103,21 +95,15 @@ function Ask({ id, credits, get, children }: AskProps) {
 /** What fell on the date: by the map without a charge, and by distance for credits. */
 function Fell({ pin, date }: { pin: LngLat; date: string }) {
   const days = fellDays(date, state.now_ms);
+  const get = async () => <Answer {...fellInWords(await calls.fell(pin, date, days ?? 0))} />;
   return (
     <>
       <h3 id="pin-day">{dateInWords(date)}</h3>
       <Free pin={pin} />
-      {days === undefined ? (
-        <p class="fine">For a date this long ago “Verify” costs less and answers more.</p>
+      {days ? (
+        <Ask key={date} id="fell" label="What fell here" credits={fellPrice(days)} get={get} />
       ) : (
-        <Ask
-          key={date}
-          id="fell"
-          credits={fellPrice(days)}
-          get={async () => <Answer {...fellInWords(await calls.fell(pin, date, days))} />}
-        >
-          What fell here
-        </Ask>
+        <p class="fine">For a date this long ago “Verify” costs less and answers more.</p>
       )}
     </>
   );
@@ -126,9 +112,9 @@ function Fell({ pin, date }: { pin: LngLat; date: string }) {
 /** What the map itself knows, without a charge: the step drawn here, and the storm that came nearest. */
 function Free({ pin }: { pin: LngLat }) {
   const { day, view, span } = state;
-  const found = findingAt(pin);
-  if (found === null || !day || !theMap()?.shows([{ lat: pin.lat, lon: pin.lng }])) return <div id="pin-free" />;
-  const { headline, second } = findingInWords({ ...found.finding, storm: null }, found.context);
+  const words = wordsAt(pin, false);
+  if (words === null || day === null) return <div id="pin-free" />;
+  const { headline, second } = words;
   const before = view === 'day' && span === 'recent' ? day.before?.date : null;
   return (
     <div id="pin-free">
@@ -146,30 +132,36 @@ function Free({ pin }: { pin: LngLat }) {
 function History({ pin }: { pin: LngLat }) {
   const [miles, setMiles] = useState<number>(RADII_MI[0]);
   const options = RADII_MI.map((radius) => [radius, counted(radius, 'mile')] as const);
+  const get = async () => <HailDays {...(await calls.history(pin, miles))} miles={miles} />;
+  const label = `Show ${HISTORY_DAYS} days`;
   return (
     <>
-      <Field id="history-radius" label="Hail days within" options={options} set={(miles) => setMiles(Number(miles))} />
-      <Ask
-        key={miles}
-        id="history"
-        credits={CREDITS.history[HISTORY_DAYS]}
-        get={async () => <HailDays {...(await calls.history(pin, miles))} miles={miles} />}
-      >
-        Show {HISTORY_DAYS} days
-      </Ask>
+      <Field id="history-radius" label="Hail days within" options={options} set={(value) => setMiles(Number(value))} />
+      <Ask key={miles} id="history" label={label} credits={CREDITS.history[HISTORY_DAYS]} get={get} />
     </>
   );
 }
 
-function HailDays({ events, radar_gaps, miles }: PlaceHistory & { miles: number }) {
+/** Hail days in words, as bars over the year, and as a list. */
+function HailDays({ events, radar_gaps, miles }: HailHistory & { miles: number }) {
+  const last = new Date(service.now_ms()).toISOString().slice(0, 10);
+  const dates = Array.from({ length: HISTORY_DAYS }, (_, i) => addDays(last, i + 1 - HISTORY_DAYS));
+  const left = (date: string) => dates.indexOf(date) / HISTORY_DAYS;
+  const months = dates.filter((date) => date.endsWith('-01'));
   const looked = counted(radar_gaps.coverage.length, 'day');
   return (
     <>
       <p>{`${counted(events.length, 'day')} with hail of 10 mm or more within ${counted(miles, 'mile')}; radar data of ${looked} in the last ${HISTORY_DAYS}.`}</p>
-      <YearChart
-        sizes={events.map(({ storm_date, hail }) => [storm_date, hail.estimated_size_mm])}
-        last={new Date(service.now_ms()).toISOString().slice(0, 10)}
-      />
+      <div class="chart" aria-hidden="true">
+        <div class="bars">
+          {events.map(({ storm_date, hail }) => (
+            <Bar key={storm_date} class="dot" mm={hail.estimated_size_mm} left={left(storm_date)} />
+          ))}
+          {months.map((date) => (
+            <time key={date} style={{ left: percent(left(date)) }} children={dateInWords(date).split(' ')[1]} />
+          ))}
+        </div>
+      </div>
       {events.map(({ storm_date, hail, distance_km }) => (
         <Button key={storm_date} class="wide day" onClick={() => void openDate(storm_date)}>
           {`${dateInWords(storm_date)} · ${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away`}
@@ -198,26 +190,21 @@ function Verify({ pin, date }: { pin: LngLat; date: string | null }) {
       </>
     );
   };
+  const claim = { id: 'pin-reference', maxLength: 200, placeholder: 'optional' };
   return (
     <>
       <Field id="pin-date" label="Date of loss" type="date" value={asked} set={choose} />
       <p class="fine">
         This date and the next are looked at: an evening in the United States lies on the next UTC date.
       </p>
-      {asked && <Ask key={`v ${asked}`} id="verify" credits={CREDITS.verify} get={verify} children="Verify" />}
-      <Field
-        id="pin-reference"
-        label="Claim number on the report"
-        maxLength={200}
-        placeholder="optional"
-        set={setReference}
-      />
-      {asked && <Ask key={`r ${asked}`} id="report" credits={CREDITS.report} get={report} children="PDF report" />}
+      {asked && <Ask key={`v ${asked}`} id="verify" label="Verify" credits={CREDITS.verify} get={verify} />}
+      <Field label="Claim number on the report" set={setReference} {...claim} />
+      {asked && <Ask key={`r ${asked}`} id="report" label="PDF report" credits={CREDITS.report} get={report} />}
     </>
   );
 }
 
-function Answer({ headline, color, rows, lines }: AnswerWords) {
+function Answer({ headline, color, rows, lines }: ReturnType<typeof fellInWords>) {
   return (
     <>
       <p class="headline">

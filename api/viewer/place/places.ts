@@ -4,17 +4,8 @@ import { remembered } from '../page/page.ts';
 import { placeInWords } from '../page/words.ts';
 
 type PlaceRow = readonly [name: string, state: string, lat: number, lng: number];
-
-/** Content of `places.json`. */
-interface Places {
-  /** USPS codes by the name of the state. */
-  readonly states: Readonly<Record<string, string>>;
-  /** Largest first. */
-  readonly towns: readonly PlaceRow[];
-  /** By name. */
-  readonly counties: readonly PlaceRow[];
-}
-
+/** Content of `places.json`: codes by the name of the state, towns, the largest first, and counties by name. */
+type Places = { readonly states: Record<string, string> } & Readonly<Record<'towns' | 'counties', readonly PlaceRow[]>>;
 /** Content of `zips.json`, ascending. */
 type Zips = readonly (readonly [zip: string, town: string, state: string, lat: number, lng: number])[];
 

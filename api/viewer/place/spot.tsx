@@ -13,14 +13,17 @@ import { change, state } from '../state.ts';
 /** Tiles end at zoom 10; well below it their outlines are simplified by more than a pixel of the grid. */
 const EXACT_FROM_ZOOM = 7;
 
-/** What the map draws at a place, and what its words depend on; null while nothing is shown. */
-export function findingAt(at: LngLat) {
+const NOTHING = { headline: 'Nothing is shown here', second: null, color: null, lines: [] };
+
+/** Words for what the map draws at a place, with a storm or without; null while nothing is shown, or the place is not in view. */
+export function wordsAt(at: LngLat, with_storm: boolean) {
   const map = theMap();
   const { drawn, view } = state;
-  const finding = drawn > 0 ? map?.sizeAt(at) : null;
-  if (!map || !finding) return null;
+  const found = drawn > 0 && map?.shows([{ lat: at.lat, lon: at.lng }]) ? map.sizeAt(at) : null;
+  if (!map || !found) return null;
   const coarse = map.place().zoom < EXACT_FROM_ZOOM;
-  return { finding, context: { view, coarse, covered: map.isCovered(at) } };
+  const finding = with_storm ? found : { ...found, storm: null };
+  return findingInWords(finding, { view, coarse, covered: map.isCovered(at) });
 }
 
 const popup = new Popup({ closeOnClick: false, maxWidth: '260px', focusAfterOpen: false });
@@ -43,9 +46,7 @@ export function Picked() {
 }
 
 function PickedCard({ at }: { at: LngLat }) {
-  const found = findingAt(at);
-  const nothing = { view: state.view, coarse: false, covered: null };
-  const words = findingInWords(found?.finding ?? { mm_min: null, storm: null }, found?.context ?? nothing);
+  const { headline, second, color, lines } = wordsAt(at, true) ?? NOTHING;
   const paragraphs = (lines: readonly string[]) => lines.map((line) => <p key={line}>{line}</p>);
   const pin = () => {
     pinPlace(at);
@@ -54,11 +55,11 @@ function PickedCard({ at }: { at: LngLat }) {
   return (
     <div role="status">
       <p class="headline">
-        {words.color && <Spot color={words.color} />}
-        {words.headline}
+        {color && <Spot color={color} />}
+        {headline}
       </p>
-      <p>{words.second}</p>
-      {paragraphs(words.lines)}
+      <p>{second}</p>
+      {paragraphs(lines)}
       {factsAt(at).map(({ title, color, said }) => (
         <div key={title + said} class="facts" style={{ borderColor: color }}>
           <p class="facts-title">{title}</p>

@@ -6,13 +6,15 @@ import {
   CREDITS,
   type Fell,
   fellDays,
+  fellInWords,
   fellPrice,
-  type HailDay,
+  nearestStorm,
   openPinCalls,
-  type Verified,
-} from '../../../api/viewer/place/pin-calls.ts';
-import { fellInWords, nearestStorm, verifiedInWords } from '../../../api/viewer/place/pin-words.ts';
+  verifiedInWords,
+} from '../../../api/viewer/place/pin-words.ts';
 import { DETECTION_QUALITY_EXAMPLE } from '../../../schemas/resources/detection-quality.ts';
+import type { HistoryEvent } from '../../../schemas/resources/history-event.ts';
+import type { Verification } from '../../../schemas/resources/verification.ts';
 
 const AT = { lat: 35.2, lng: -97.4 };
 const DATE = '2026-05-01';
@@ -20,13 +22,14 @@ const NOW_MS = Date.parse('2026-05-02T00:12:00Z');
 const NEAREST = { id: 'KTLX', distance_km: 22.5 };
 const QUALITY = { ...DETECTION_QUALITY_EXAMPLE, hdqi: 0.73, nearest_radar: NEAREST };
 
-const hail = (distance_km: number, mm = 48): HailDay => ({
-  storm_date: DATE,
-  distance_km,
-  first_detected: `${DATE}T20:02:14Z`,
-  last_detected: `${DATE}T20:31:39Z`,
-  hail: { estimated_size_mm: mm },
-});
+const hail = (distance_km: number, mm = 48) =>
+  ({
+    storm_date: DATE,
+    distance_km,
+    first_detected: `${DATE}T20:02:14Z`,
+    last_detected: `${DATE}T20:31:39Z`,
+    hail: { estimated_size_mm: mm },
+  }) as HistoryEvent;
 const gaps = (share: number | null, until: string | null = null): Fell['radar_gaps'] => ({
   dates_without_data: [],
   dates_with_unknown_scans: [],
@@ -198,18 +201,19 @@ test('of the storms of a day the one that came nearest is named, and none that s
   t.is(nearestStorm([], AT), null);
 });
 
-const verified = (events: Verified['events'], share: number): Verified => ({
-  date_range: { start: DATE, end: '2026-05-02' },
-  events,
-  detection_quality: QUALITY,
-  radar_gaps: {
-    ...gaps(null),
-    coverage: [
-      { date: DATE, share },
-      { date: '2026-05-02', share: 1 },
-    ],
-  },
-});
+const verified = (events: Verification['events'], share: number) => {
+  const coverage = [
+    { date: DATE, share },
+    { date: '2026-05-02', share: 1 },
+  ];
+  const radar_gaps = { ...gaps(null), coverage };
+  return {
+    date_range: { start: DATE, end: '2026-05-02' },
+    events,
+    detection_quality: QUALITY,
+    radar_gaps,
+  } as Verification;
+};
 
 test('a verification is said by its strongest verdict, with size, time, confidence and report', (t) => {
   const event = {
