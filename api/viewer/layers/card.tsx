@@ -4,8 +4,8 @@ import { LAYER_IDS } from '../address.ts';
 import { Button, Card, Fold, Icon, Spot, Toggle } from '../page/parts.tsx';
 import { dateInWords, placeInWords } from '../page/words.ts';
 import { askForKey, theMap } from '../site.ts';
-import { chosenFrame, state } from '../state.ts';
-import { LAYERS, lines, type MapLayer, type Reading, type Shown } from './registry.ts';
+import { state } from '../state.ts';
+import { LAYERS, lines, type MapLayer, type Reading, type Shown, shown } from './registry.ts';
 
 /** What was read for a layer, and what was shown then; why the service refused the last reading. */
 interface Row extends Partial<Reading> {
@@ -16,20 +16,6 @@ interface Row extends Partial<Reading> {
 const rows = signal<Readonly<Record<string, Row>>>({});
 /** Name of a row: what was read with one key is not shown with another. */
 const nameOf = ({ id }: MapLayer) => `${id} ${state.key}`;
-
-function shown(): Shown {
-  const { day, view, place } = state;
-  const frame = view === 'scan' ? chosenFrame() : undefined;
-  const times = frame ? [frame] : (day?.frames ?? []);
-  const date = day?.date ?? '';
-  return {
-    first_date: day?.before?.scans ? day.before.date : date,
-    date,
-    from_ms: Date.parse(times[0]?.scan_time),
-    until_ms: Date.parse(times.at(-1)?.scan_time ?? ''),
-    middle: place ?? { lat: 38, lon: -96 },
-  };
-}
 
 /** Whether what was read while `asked` was shown serves what is shown now: its dates, and the middle of the map. */
 function serves({ is_undated, radius_km }: MapLayer, asked: Shown, now: Shown): boolean {

@@ -5,6 +5,7 @@ import type { SpcOutlookAnswer } from '../../../schemas/resources/convective-out
 import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
 import type { Subscription } from '../../../schemas/resources/subscription.ts';
 import type { Warnings } from '../../../schemas/resources/warning.ts';
+import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { MM_PER_INCH, REFLECTIVITY } from '../page/palette.ts';
 import { clockInWords, counted, motionInWords, timeInWords } from '../page/words.ts';
 import { service, theMap } from '../site.ts';
@@ -12,16 +13,22 @@ import { chosenFrame, state } from '../state.ts';
 import { isNewest } from '../time/dates.ts';
 import { CONE_ERROR, circle, placeAway } from './layer.ts';
 
-/** What is shown, as far as layers depend on it. */
-export interface Shown {
-  /** First and last storm date: the scans of the last 24 hours may begin on the date before. */
-  readonly first_date: string;
-  readonly date: string;
-  /** First and last instant, epoch milliseconds: of a scan both are its time. Not a number without scans. */
-  readonly from_ms: number;
-  readonly until_ms: number;
-  /** Middle of the map. */
-  readonly middle: { readonly lat: number; readonly lon: number };
+export type Shown = ReturnType<typeof shown>;
+/** What is shown, as far as layers depend on it: dates, instants, and the middle of the map. */
+export function shown() {
+  const { day, view, place } = state;
+  const frame = view === 'scan' ? chosenFrame() : undefined;
+  const times = frame ? [frame] : (day?.frames ?? []);
+  const date = day?.date ?? '';
+  return {
+    /** The scans of the last 24 hours may begin on the date before. */
+    first_date: day?.before?.scans ? day.before.date : date,
+    date,
+    /** Of a scan both are its time; not a number without scans. */
+    from_ms: Date.parse(times[0]?.scan_time),
+    until_ms: Date.parse(times.at(-1)?.scan_time ?? ''),
+    middle: place ?? { lat: 38, lon: -96 },
+  };
 }
 
 /** Content of a layer as it came from the service. */
@@ -53,14 +60,18 @@ export interface MapLayer {
   readonly inWords: (visible: readonly Feature[], read: readonly Feature[]) => string;
 }
 
-type Attributes = NonNullable<GeoJsonProperties>;
 const point = (at: Position) => ({ type: 'Point', coordinates: at }) as const;
 
 /** Those lines that hold. */
 export const lines = (...given: (string | false | null | undefined)[]) => given.filter(Boolean);
 
 /** A feature with what a click on it says, and further attributes for its marks. */
-const item = (geometry: Geometry, title: string, said: Parameters<typeof lines>, more: Attributes = {}): Feature => ({
+const item = (
+  geometry: Geometry,
+  title: string,
+  said: Parameters<typeof lines>,
+  more: GeoJsonProperties = {},
+): Feature => ({
   type: 'Feature',
   geometry,
   properties: { title, said: lines(...said).join('\n'), ...more },
@@ -104,7 +115,6 @@ function coneFeatures({ geometry, properties }: Feature): Feature[] {
 /** Largest circle that GET /v1/warnings answers for, and its longest history. */
 const RADIUS_KM = 200;
 const DAYS_MAX = 30;
-const MS_PER_DAY = 86_400_000;
 
 /** Warnings by event, watches and discussions by type, the most urgent first. */
 const KINDS: Readonly<Record<string, readonly [words: string, color: string]>> = {
@@ -116,7 +126,7 @@ const KINDS: Readonly<Record<string, readonly [words: string, color: string]>> =
 };
 
 /** The area of a warning or a watch; the end has the clock alone where it is on the day of the begin. */
-function inForce(geometry: Geometry, warning: Attributes): Feature {
+function inForce(geometry: Geometry, warning: NonNullable<GeoJsonProperties>): Feature {
   const { event, type, issued_at, expires_at, tornado_detection: tornado, headline, areas_affected: areas } = warning;
   const { watch_number, md_number, watch_probability_pct: pct } = warning;
   const kind = event ?? type;
@@ -157,7 +167,6 @@ const NO_OUTLOOKS = 'This service has never collected outlooks.';
 
 /** The export of a date takes a second or two. */
 const POLL_MS = 700;
-const POLLS_MAX = 60;
 /** A report is shown with the scans within this time of it. */
 const NEAR_MS = 15 * 60_000;
 
@@ -316,19 +325,15 @@ export const LAYERS: readonly MapLayer[] = [
     price: '40 credits',
     async read({ first_date, date }) {
       const body = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
-      const { job_id } = await service.call('/exports', body);
-      for (let polls = 0; polls < POLLS_MAX; polls++) {
-        const { status, message, download_url, truncated } = await service.call(`/exports/${job_id}`);
-        if (status === 'failed')
-          throw new Error(message ?? 'The service could not make the list. Its price was refunded.');
-        if (download_url !== null) {
-          const { features } = await service.file(download_url);
-          const note = truncated ? 'Some reports are missing: there were more than an export holds.' : null;
-          return { features: features.map(reportFeature), note };
-        }
+      let job = await service.call('/exports', body);
+      while (job.status === 'pending') {
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        job = await service.call(`/exports/${job.job_id}`);
       }
-      throw new Error('The list of reports was not ready within a minute. Reading again costs again.');
+      if (job.status === 'failed') throw new Error(`The list could not be made: ${job.message}.`);
+      const { features } = await service.file(job.download_url);
+      const note = job.truncated ? 'Some reports are missing: there were more than an export holds.' : null;
+      return { features: features.map(reportFeature), note };
     },
     unavailable: () =>
       neverCollected('spc-reports', 'lsr') ? 'This service has never collected ground reports.' : null,
