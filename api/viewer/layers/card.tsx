@@ -79,7 +79,7 @@ export function factsAt(at: { readonly lng: number; readonly lat: number }) {
   });
   // An item may lie in two tiles.
   const items: Record<'title' | 'color' | 'said', string>[] = [...new Set(found)].map((item) => JSON.parse(item));
-  return items.filter(({ title }) => title);
+  return items.filter(({ said }) => said);
 }
 
 /** The card of layers: switches, what each has, why one cannot be shown. */
