@@ -24,13 +24,14 @@ export function readAddress(hash: string): Address {
   const date = values.get('date') ?? '';
   const frame = values.get('frame') ?? '';
   const view = values.get('view');
+  const layers = values.get('layers')?.split(',');
   const isRecent = view === 'recent' || (!isDate(date) && view !== 'scan' && view !== 'day');
   return {
     date: isDate(date) && !isRecent ? date : null,
     view: view === 'scan' ? 'scan' : 'day',
     span: isRecent ? 'recent' : 'date',
     scan_id: isScanId(frame) ? frame : null,
-    layers: readLayers(values.get('layers')),
+    layers: layers ? LAYER_IDS.filter((id) => layers.includes(id)) : DEFAULT_LAYERS,
     place: readPlace(values.get('map') ?? ''),
     pin: readPin(values.get('pin') ?? ''),
   };
@@ -64,13 +65,6 @@ export function stateAddress(): string {
   const chosen =
     day?.date === date ? { date: chosenDate(), scan_id: chosenFrame()?.scan_id ?? null } : { date, scan_id };
   return writeAddress({ ...chosen, view, span, layers, place, pin });
-}
-
-/** Ids of known layers, in the order of the card; `layers=` is none. */
-function readLayers(text: string | null): readonly string[] {
-  if (text === null) return DEFAULT_LAYERS;
-  const asked = new Set(text.split(','));
-  return LAYER_IDS.filter((id) => asked.has(id));
 }
 
 /** True for a date of the calendar. */

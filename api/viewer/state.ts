@@ -49,7 +49,7 @@ export const state = reactive({
   looked: false,
   /** Feeds of which the service never collected anything, as far as it says. */
   never_collected: new Set() as ReadonlySet<string>,
-  /** The service's clock, as far as it is known, epoch milliseconds; every ten seconds. */
+  /** The service's clock, as far as it is known, epoch milliseconds; every two seconds. */
   now_ms: Date.now(),
 
   /** What of a link or a request could not be shown as it was asked for. */

@@ -21,13 +21,8 @@ async function open(chosen: Partial<typeof state> = {}, wait_ms = 0): Promise<vo
   change({ ...chosen, playing: false, trouble: null, notice: null, busy: true });
   await new Promise((resolve) => setTimeout(resolve, wait_ms));
   if (own !== turn) return;
-  const { span, date, scan_id } = state;
   try {
-    const day = await service.list(state);
-    if (own !== turn) return;
-    if (span === 'recent' || date === null) state.newest = day.date;
-    if (scan_id !== null) state.scan_id = nearestId(day, scan_id);
-    await showDay(day);
+    await load();
     void look();
   } catch (error) {
     if (own === turn) showError(error);
@@ -36,25 +31,36 @@ async function open(chosen: Partial<typeof state> = {}, wait_ms = 0): Promise<vo
   }
 }
 
+async function load(): Promise<void> {
+  const own = turn;
+  const { span, date, scan_id } = state;
+  const day = await service.list(state);
+  if (own !== turn) return;
+  if (span === 'recent' || date === null) state.newest = day.date;
+  if (span === 'date' && scan_id !== null) state.scan_id = nearestId(day, scan_id);
+  await showDay(day);
+}
+
+/** Makes the next request ask for what is shown again: it may have more scans, and its daily archive changes under one address. */
+function forget(): void {
+  if (state.date !== null) service.forget(state.date);
+  const url = state.day?.daily_urls.at(-1);
+  if (url) archives.forget(url);
+}
+
 /** Opens a date. */
 export const openDate = (date: string, wait_ms?: number) => open({ date, span: 'date', scan_id: null }, wait_ms);
 
-/** Opens the newest date with data; its daily archive changes under one address and is read again. */
+/** Opens the newest date with data. */
 export function openNewest(): Promise<void> {
-  forgetArchive();
+  if (isNewest()) forget();
   return open({ date: null, span: 'date', scan_id: null });
 }
 
-/** Requests what is shown again: it may have more scans. */
+/** Requests what is shown again. */
 export function refresh(): Promise<void> {
-  forgetArchive();
-  if (state.date !== null) service.forget(state.date);
+  forget();
   return open();
-}
-
-function forgetArchive(): void {
-  const url = state.day?.daily_urls.at(-1);
-  if (url) archives.forget(url);
 }
 
 /** Id of this scan, or of the nearest one of a list, which is said in words. */
@@ -87,20 +93,15 @@ export async function openLink(hash: string): Promise<void> {
   if (fault !== null && state.day !== null) state.notice = `${fault} ${instead}`;
 }
 
+const lacksKey = (words: string) => ({ words, label: 'Enter a key', act: askForKey });
+
 function showError(error: unknown): void {
   state.day = null;
   void showView();
   const words = error instanceof Error ? error.message : String(error);
-  if (!(error instanceof ServiceError) || !error.needs_key) {
-    state.trouble = { words, label: 'Try again', act: () => void open() };
-    return;
-  }
-  askForKey(state.key === null ? null : words);
-  tellKey(words);
-}
-
-function tellKey(words: string): void {
-  state.trouble = { words, label: 'Enter a key', act: askForKey };
+  const needs_key = error instanceof ServiceError && error.needs_key;
+  if (needs_key) askForKey(state.key === null ? null : words);
+  state.trouble = needs_key ? lacksKey(words) : { words, label: 'Try again', act: () => void open() };
 }
 
 /** Uses another key, or none. What is shown stays, and is not paid for again. */
@@ -132,10 +133,6 @@ export async function step(by: number): Promise<void> {
       : `No hail of ${SWATH_MIN_MM} mm or more between ${start} and ${dateInWords(date)}. The list of hail days can be continued with earlier years.`;
 }
 
-/*
- * Newer scans, while the newest date is open and the page is visible.
- */
-
 /** The service is asked for its newest scan this often: free of credits. After an error the pause doubles, up to the other. */
 const [LOOK_EVERY_MS, LOOK_AT_LEAST_EVERY_MS] = [20_000, 300_000];
 let pause_ms = LOOK_EVERY_MS;
@@ -144,7 +141,7 @@ let next_look_ms = 0;
 /** The newest date is shown: of an older one there will be no further scans. */
 export const isNewest = () => state.day !== null && state.date === state.newest;
 
-/** Looks for a newer scan when it is time to. A newer scan is loaded, which is charged. */
+/** Looks for a newer scan when it is time to, while the newest date is seen. A newer scan is loaded, which is charged. */
 export async function look(): Promise<void> {
   state.now_ms = service.now_ms();
   const isResting = document.hidden || !state.live || state.day === null || !(state.newest === null || isNewest());
@@ -153,35 +150,22 @@ export async function look(): Promise<void> {
   try {
     const { scan_time, never_collected } = await service.look();
     change({ looked: true, never_collected, now_ms: service.now_ms() });
-    const isShown = () => scan_time === null || scan_time <= (state.day?.frames.at(-1)?.scan_time ?? '');
-    if (!isShown() && isNewest()) await reload();
-    if (isShown()) state.newest = state.day?.date ?? null;
-    else if (scan_time !== null) tellNewest(scan_time.slice(0, 10));
+    const isFurther = () => scan_time !== null && scan_time > (state.day?.frames.at(-1)?.scan_time ?? '');
+    if (isFurther() && isNewest()) {
+      forget();
+      await load();
+    }
+    const begun = isFurther() ? scan_time?.slice(0, 10) : null;
+    if (begun && isNewest())
+      state.trouble = { words: `${dateInWords(begun)} has begun.`, label: 'Show it', act: () => void openNewest() };
+    state.newest = begun ?? state.day?.date ?? null;
     pause_ms = LOOK_EVERY_MS;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    if (error.needs_key) tellKey(error.message);
+    if (error.needs_key) state.trouble = lacksKey(error.message);
     pause_ms = Math.min(LOOK_AT_LEAST_EVERY_MS, Math.max(2 * pause_ms, 1000 * error.retry_s));
   } finally {
     // Pages that were opened together do not ask together.
     next_look_ms = Date.now() + pause_ms * (0.9 + 0.2 * Math.random());
   }
-}
-
-/** Loads what is shown again, of which there is a further scan, and keeps what the reader looks at. */
-async function reload(): Promise<void> {
-  const own = turn;
-  // The date that ended may have got scans after it was loaded.
-  if (state.date !== null) service.forget(state.date);
-  const day = await service.list(state);
-  if (own !== turn) return;
-  forgetArchive();
-  await showDay(day);
-}
-
-/** Another date than the one that is shown has begun. */
-function tellNewest(date: string): void {
-  if (isNewest())
-    state.trouble = { words: `${dateInWords(date)} has begun.`, label: 'Show it', act: () => void openNewest() };
-  state.newest = date;
 }

@@ -104,9 +104,7 @@ function Timeline() {
       <input
         id="scrubber"
         type="range"
-        min="0"
         max={max}
-        step="1"
         aria-label="Scan"
         aria-valuetext={shown ? frameInWords(shown) : 'whole day'}
         disabled={frames.length === 0}
