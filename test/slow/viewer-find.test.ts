@@ -1,12 +1,11 @@
 import type { Page } from 'playwright-core';
-import { drawn, PHONE, said, serviceTest } from '../support/browser/browser.ts';
+import { drawn, PHONE, said, serviceTest, smallTargets } from '../support/browser/browser.ts';
 import { type Answer, startWebServer } from '../support/data/web-server.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
 
 const DAY = '/viewer#view=day&date=2026-05-01';
 /** A place over which no storm passed. */
 const DRY = '&pin=35.22000,-97.44000&map=9.00/35.2200/-97.4400';
-const TARGET_PX = 44;
 
 /** Options of the search box for a text. */
 async function optionsFor(page: Page, text: string): Promise<string[]> {
@@ -127,15 +126,7 @@ serviceTest(
     t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'false');
     await page.locator('#ask-fell').click();
     await page.locator('#fell-answer .headline').waitFor();
-    const small = await page.evaluate(
-      (least) =>
-        [...document.querySelectorAll('#find button, #pin button, #pin input, #pin select')]
-          .map((one) => ({ id: one.id, box: one.getBoundingClientRect() }))
-          .filter(({ box }) => box.width > 0 && (box.width < least || box.height < least))
-          .map(({ id }) => id),
-      TARGET_PX,
-    );
-    t.deepEqual(small, []);
+    t.deepEqual(await smallTargets(page, '#find button, #pin button, #pin input, #pin select'), []);
     t.is(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.viewport.width);
     t.deepEqual(complaints, []);
   },

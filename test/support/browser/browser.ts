@@ -218,15 +218,12 @@ export async function creditsUsed(visit: Asking): Promise<number> {
 /** A card of the map page, px. */
 export type Card = Awaited<ReturnType<typeof cardsApart>>[number];
 
-/** Fails where cards meet or leave the screen; the cards in order. */
-export async function cardsApart(t: ExecutionContext, page: Page, ids: readonly string[]) {
+/** Fails where cards that are shown meet or leave the screen; these in order. */
+export async function cardsApart(t: ExecutionContext, page: Page, selectors: readonly string[]) {
   const { width, height } = page.viewportSize() ?? DESKTOP.viewport;
-  const cards = await Promise.all(
-    ids.map(async (id) => {
-      const box = await page.locator(id).boundingBox();
-      if (box === null) throw new Error(`${id} is not shown`);
-      return { id, ...box, right: box.x + box.width, bottom: box.y + box.height };
-    }),
+  const boxes = await Promise.all(selectors.map(async (id) => ({ id, box: await page.locator(id).boundingBox() })));
+  const cards = boxes.flatMap(({ id, box }) =>
+    box === null ? [] : [{ id, ...box, right: box.x + box.width, bottom: box.y + box.height }],
   );
   for (const [i, one] of cards.entries()) {
     t.true(one.x >= 0 && one.y >= 0 && one.right <= width && one.bottom <= height, `${one.id} is on the screen`);
@@ -237,3 +234,13 @@ export async function cardsApart(t: ExecutionContext, page: Page, ids: readonly 
   }
   return cards;
 }
+
+/** Parts of a page that are shown, and too small for a thumb. */
+export const smallTargets = (page: Page, selector: string) =>
+  page
+    .locator(selector)
+    .evaluateAll((targets) =>
+      targets
+        .map((target) => ({ name: target.id || target.className, box: target.getBoundingClientRect() }))
+        .filter(({ box: { width, height } }) => width > 0 && Math.min(width, height) < 44),
+    );
