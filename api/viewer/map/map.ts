@@ -1,8 +1,8 @@
-import { computed, effect } from '@preact/signals';
-import type { Feature, Geometry } from 'geojson';
+import { effect } from '@preact/signals';
+import type { Feature, GeoJSON } from 'geojson';
 import {
   addProtocol,
-  type GeoJSONSource,
+  GeoJSONSource,
   type LngLatBounds,
   Map as MapLibre,
   NavigationControl,
@@ -36,8 +36,6 @@ const GROUND_AT_LATEST_MS = 3000;
 /** Tiles of the ground are small. */
 const GROUND_PIECE_BYTES = 16384;
 
-type LatLon = Pick<MapPlace, 'lat' | 'lon'>;
-
 export type HailMap = Awaited<ReturnType<typeof openMap>>;
 
 /** The map of style.json: code gives its sources archives and features, and its global state what of the hail is seen. */
@@ -50,14 +48,14 @@ export async function openMap(
   const map = await loadMap(container, place);
   let has_hail = false;
   let has_coverage = false;
-  /** Features of the sources that are no archives, as text. */
+  /** What sources that are no archives have, as text. */
   const contents = new Map<string, string>();
-  /** Draws features in place of those of the same source. */
-  const draw = (source: string, features: readonly Feature[]): void => {
-    const text = JSON.stringify(features);
-    if (text === (contents.get(source) ?? '[]')) return;
-    contents.set(source, text);
-    void map.getSource<GeoJSONSource>(source)?.setData({ type: 'FeatureCollection', features: [...features] });
+  const setData = (id: string, data: GeoJSON): void => {
+    const source = map.getSource(id);
+    const text = JSON.stringify(data);
+    if (!(source instanceof GeoJSONSource) || text === contents.get(id)) return;
+    contents.set(id, text);
+    void source.setData(data);
   };
   /** Archives that sources are to have. */
   const wanted = new Map<string, string[]>();
@@ -94,14 +92,9 @@ export async function openMap(
     map.setGlobalStateProperty('ground', 'visible');
     map.setGlobalStateProperty('names', 'visible');
   });
-  const [light, dark = light] = meta('hail-streets').split(' ');
   // The map does not wait for the streets, which another site may have.
-  if (light !== '')
-    import('./streets.js')
-      .then(({ addStreets }) =>
-        addStreets(map, new URL(SCHEME === 'dark' ? dark : light, location.href), archives, placed),
-      )
-      .catch(reportError);
+  if (meta('hail-streets') !== '')
+    import('./streets.js').then(({ addStreets }) => addStreets(map, archives, placed)).catch(reportError);
   effect(() => {
     const is_seen = state.layers.includes('hail');
     const is_smooth = state.layers.includes('smooth');
@@ -113,18 +106,17 @@ export async function openMap(
     map.setGlobalStateProperty('marks', visible(is_seen));
     map.setGlobalStateProperty('tracks', visible(is_seen && state.view === 'day'));
   });
-  const reflectivity = computed(() => {
-    const isSeen = state.view === 'scan' && state.layers.includes('reflectivity');
-    return isSeen ? (chosenFrame()?.reflectivity_url ?? null) : null;
-  });
   effect(() => {
-    const { value } = reflectivity;
-    void setTiles('reflectivity', tilesOf(value === null ? [] : [value]));
+    const isSeen = state.view === 'scan' && state.layers.includes('reflectivity');
+    const url = isSeen && chosenFrame()?.reflectivity_url;
+    void setTiles('reflectivity', tilesOf(url ? [url] : []));
   });
   return {
     map,
-    draw,
     drawnAt,
+    /** Draws features in place of those of the same source. */
+    draw: (source: string, features: readonly Feature[]) =>
+      setData(source, { type: 'FeatureCollection', features: [...features] }),
     /** Lets the reader draw one shape, which stays on the map until the function that it resolves to is called. */
     async startDrawing(shape: Shape, color: string, onFinish: (drawn: Drawn) => void) {
       const { startDrawing } = await import('./draw.js');
@@ -151,17 +143,17 @@ export async function openMap(
     },
     /** Marks the picked place; null removes the mark. */
     mark(at: LngLat | null): void {
-      draw('pick', at ? [feature({ type: 'Point', coordinates: [at.lng, at.lat] })] : []);
+      setData('pick', { type: 'MultiPoint', coordinates: at ? [[at.lng, at.lat]] : [] });
     },
     /** Hatches areas without radar coverage; null (coverage not known) hatches nothing. */
     hatch(blocks: UncoveredBlocks | null): void {
       has_coverage = blocks !== null;
-      draw('uncovered', blocks ? [feature(uncoveredArea(blocks))] : []);
+      setData('uncovered', blocks ? uncoveredArea(blocks) : { type: 'MultiPolygon', coordinates: [] });
     },
     /** Whether radar covers a place; null where that is not known. */
     isCovered: (at: LngLat) => (has_coverage ? drawnAt(at, 'uncovered').areas.length === 0 : null),
     /** True when at least one of the places is in view. */
-    shows(places: readonly LatLon[]): boolean {
+    shows(places: readonly Pick<MapPlace, 'lat' | 'lon'>[]): boolean {
       const view = map.getBounds();
       return places.some(({ lat, lon }) => view.contains([lon, lat]));
     },
@@ -215,8 +207,6 @@ function image(side: number, color: string, draw: 'fill' | 'stroke', path: strin
   pen[draw](new Path2D(path));
   return pen.getImageData(0, 0, side, side);
 }
-
-const feature = (geometry: Geometry): Feature => ({ type: 'Feature', properties: {}, geometry });
 
 /** Resolves when the map is idle, at the latest after `DRAWN_AT_LATEST_MS`. */
 async function drawn(map: MapLibre): Promise<void> {

@@ -1,6 +1,7 @@
 import { layers as layersOf, namedFlavor } from '@protomaps/basemaps';
 import type { LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl';
 import type { Archives } from '../data/archives.ts';
+import { meta } from '../page/page.ts';
 import { SCHEME } from '../page/palette.ts';
 
 type Streets = Pick<StyleSpecification, 'sources' | 'layers' | 'sprite'>;
@@ -19,12 +20,9 @@ const FONT = ['Helvetica Neue', 'Arial', 'sans-serif'];
 const ICONS = ['pois', 'roads_shields', 'roads_oneway'];
 
 /** Adds the operator's street map, a Protomaps archive or a style, whose places take the place of those of the ground. */
-export async function addStreets(
-  map: MapLibre,
-  address: URL,
-  archives: Archives,
-  placed: Promise<void>,
-): Promise<void> {
+export async function addStreets(map: MapLibre, archives: Archives, placed: Promise<void>): Promise<void> {
+  const [light, dark = light] = meta('hail-streets').split(' ');
+  const address = new URL(SCHEME === 'dark' ? dark : light, location.href);
   const isArchive = address.pathname.endsWith('.pmtiles');
   const { sprite = [], sources, layers } = isArchive ? await readArchive(address, archives) : await readStyle(address);
   await placed;
