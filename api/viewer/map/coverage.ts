@@ -11,14 +11,11 @@ export interface UncoveredBlocks {
   readonly runs: readonly (readonly [number, number, number])[];
 }
 
-/** West, south, east, north of the area that the map can show. */
-const WORLD = [-180, -85, 180, 85] as const;
-
-/** The area without coverage as polygons: everything outside the grid, then the uncovered blocks. */
+/** The area without coverage as polygons: everything outside the grid that the map can show, then the uncovered blocks. */
 export function uncoveredArea({ north, west, step_deg, rows, cols, runs }: UncoveredBlocks): MultiPolygon {
   const blocks = (top: number, bottom: number, start: number, end: number) =>
     ring(west + start * step_deg, north - bottom * step_deg, west + end * step_deg, north - top * step_deg);
-  const outside = [ring(...WORLD), blocks(0, rows, 0, cols).reverse()];
+  const outside = [ring(-180, -85, 180, 85), blocks(0, rows, 0, cols).reverse()];
   return {
     type: 'MultiPolygon',
     coordinates: [outside, ...runs.map(([row, ...run]) => [blocks(row, row + 1, ...run)])],

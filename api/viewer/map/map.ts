@@ -29,8 +29,6 @@ const ZOOM = { min: 2.5, max: 16, fit_max: 7.5 };
 const TOUCH = new Point(10, 10);
 /** A picture that takes longer counts as drawn, so that playing goes on. */
 const DRAWN_AT_LATEST_MS = 4000;
-/** Images are drawn at twice their size on the map. */
-const IMAGE_PIXEL_RATIO = 2;
 /** The ground is drawn after this time, wherever the map is. */
 const GROUND_AT_LATEST_MS = 3000;
 /** Tiles of the ground are small. */
@@ -194,9 +192,10 @@ async function loadMap(container: HTMLElement, place: MapPlace | null): Promise<
   map.addControl(new ScaleControl({ unit: 'imperial', maxWidth: 90 }), 'top-right');
   map.addControl(new ScaleControl({ unit: 'metric', maxWidth: 90 }), 'top-right');
   await map.once('style.load');
-  map.addImage('arrow', image(32, BASEMAP.track, 'fill', 'M26 16 8 7l4 9-4 9z'), { pixelRatio: IMAGE_PIXEL_RATIO });
+  // Both are drawn at twice their size on the map.
+  map.addImage('arrow', image(32, BASEMAP.track, 'fill', 'M26 16 8 7l4 9-4 9z'), { pixelRatio: 2 });
   const diagonals = 'M-16 16 0 0M0 16 16 0M16 16 32 0';
-  map.addImage('hatch', image(16, BASEMAP.border, 'stroke', diagonals), { pixelRatio: IMAGE_PIXEL_RATIO });
+  map.addImage('hatch', image(16, BASEMAP.border, 'stroke', diagonals), { pixelRatio: 2 });
   return map;
 }
 
