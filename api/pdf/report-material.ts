@@ -128,8 +128,8 @@ function readEvents({
       has_radar: max_size_mm !== null || (radar_source !== null && !dates_without_data.includes(event_date)),
       /** False where no ground reports of the date were collected. */
       has_reports: found.reports.length > 0 || !dates_without_reports.includes(event_date),
-      /** Share of the date in which radar saw the point; null where that is all of it, or not known. */
-      seen_share: dates_seen_in_part.find(({ date }) => date === event_date)?.share ?? null,
+      /** What radar saw of the date at the point; null where that is all of it, or not known. */
+      seen: dates_seen_in_part.find(({ date }) => date === event_date) ?? null,
       ...largestIn(found.pixels),
     };
   });

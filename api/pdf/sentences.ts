@@ -175,14 +175,15 @@ export function eventSummary(
 }
 
 function radarSentence(row: ReportEvent, local: LocalTime): string {
-  const { event, largest, overhead_mm, has_radar, seen_share, time } = row;
+  const { event, largest, overhead_mm, has_radar, seen: part, time } = row;
   if (!has_radar) return 'No radar data of this storm date are published: whether radar saw hail is not known.';
-  if (largest === null && seen_share === 0)
+  if (largest === null && part?.share === 0)
     return 'No scan of this storm date saw the location: whether radar would have shown hail is not known.';
+  const until = part?.until ? ` up to ${local.words('short', Date.parse(part.until))}` : '';
   const seen =
-    seen_share === null || seen_share === 1
+    part === null || part.share === 1
       ? ''
-      : ` Radar saw ${Number((100 * seen_share).toFixed(1))}\u00a0% of this storm date.`;
+      : ` Radar saw ${Number((100 * part.share).toFixed(1))}\u00a0% of this storm date${until}.`;
   if (largest === null) return `No signal of ${sizeInWords(CELL_GROW_MM)} or more ${WITHIN}.${seen}`;
   const { max_mm, distance_m, max_time } = largest;
   const over = overhead_mm === null ? `no signal of ${sizeInWords(CELL_GROW_MM)} or more` : sizeInWords(overhead_mm);
