@@ -2,7 +2,6 @@ import { Marker } from 'maplibre-gl';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { HailHistory } from '../../../schemas/resources/history-event.ts';
-import { addDays } from '../../../schemas/time.ts';
 import type { LngLat } from '../data/day.ts';
 import { Bar, percent } from '../page/chart.tsx';
 import { BASEMAP } from '../page/palette.ts';
@@ -144,9 +143,8 @@ function History({ pin }: { pin: LngLat }) {
 
 /** Hail days in words, as bars over the year, and as a list. */
 function HailDays({ events, radar_gaps, miles }: HailHistory & { miles: number }) {
-  const last = new Date(service.now_ms()).toISOString().slice(0, 10);
-  const dates = Array.from({ length: HISTORY_DAYS }, (_, i) => addDays(last, i + 1 - HISTORY_DAYS));
-  const left = (date: string) => dates.indexOf(date) / HISTORY_DAYS;
+  const dates = [...radar_gaps.dates_without_data, ...radar_gaps.coverage.map(({ date }) => date)].sort();
+  const left = (date: string) => dates.indexOf(date) / dates.length;
   const months = dates.filter((date) => date.endsWith('-01'));
   const looked = counted(radar_gaps.coverage.length, 'day');
   return (
