@@ -301,7 +301,7 @@ for (const [held, screen] of [
   ['on a desk', {}],
 ] as const)
   serviceTest(
-    `the legend is whole, no control sticks out, and no card lies on another, with the layers folded and unfolded (${held})`,
+    `the legend is whole, no control sticks out, no card lies on another or beyond the screen, with the layers folded and unfolded (${held})`,
     { ...screen, is_shared: true },
     async (t, { page }) => {
       await settled(page);
@@ -318,7 +318,13 @@ for (const [held, screen] of [
       const [panel, , legend] = await cardsApart(t, page, [...open, '#find .bar', '#tools', '.maplibregl-ctrl-group']);
       if (held === 'on a narrow window') return;
       t.is(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
-      if (held === 'upright') t.true((legend?.y ?? 0) - (panel?.bottom ?? 0) > 844 * 0.4, 'the map has the middle');
+      if (held === 'upright') {
+        t.true((legend?.y ?? 0) - (panel?.bottom ?? 0) > 844 * 0.4, 'the map has the middle');
+        await page.tap('#open-days');
+        await page.waitForSelector('#days-list li');
+        t.is((await cardsApart(t, page, ['#days'])).length, 1);
+        await page.tap('#close-days');
+      }
       const swatches = page.locator('#legend .swatch');
       t.is(await swatches.count(), 8);
       for (const swatch of await swatches.all()) {

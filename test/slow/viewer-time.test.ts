@@ -3,17 +3,7 @@ import { basename } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import {
-  browserOnly,
-  cardsApart,
-  creditsUsed,
-  drawn,
-  openTab,
-  PHONE,
-  ready,
-  said,
-  serviceTest,
-} from '../support/browser/browser.ts';
+import { browserOnly, creditsUsed, drawn, openTab, ready, said, serviceTest } from '../support/browser/browser.ts';
 import { drawnScan } from '../support/data/drawn-scans.ts';
 import { copyFolder, prepared } from '../support/data/prepared.ts';
 import { ingest, ownCopy, preparedRoot, scansBetween, scratch } from '../support/data/world.ts';
@@ -365,16 +355,5 @@ serviceTest(
     for (let i = 0; i < 12; i++) await page.clock.runFor(10_000);
     await page.waitForTimeout(500);
     t.deepEqual(calls, []);
-  },
-);
-
-serviceTest(
-  'on a phone the list of hail days fits',
-  { is_shared: true, ...PHONE, root: UNTIL_0010, now_ms: at('2T00:10:00') },
-  async (t, { page }) => {
-    await page.tap('#open-days');
-    await page.waitForSelector('#days-list li');
-    await page.waitForTimeout(300);
-    await cardsApart(t, page, ['#days']);
   },
 );
