@@ -13,7 +13,7 @@ const KEY_NAME = 'hail.key';
 export const is_public = meta('hail-access') === 'public';
 /** The page is in a frame of another site (/embed): it uses no key and asks for none. */
 export const is_embedded = document.documentElement.dataset.embed !== undefined;
-export const archives = openArchives();
+export const archives = openArchives((error) => theMap()?.map.fire('error', { error }));
 export const service = openService(meta('hail-api'), () => state.key, is_public);
 
 setWorkerUrl(`${meta('hail-assets')}/maplibre-gl-worker.mjs`);

@@ -77,11 +77,20 @@ interface ArchiveNote {
 
 export type Archives = ReturnType<typeof openArchives>;
 
-/** Names of archives, and the place of one tile, in the address of a tile. */
-const TILE = /:\/\/(.*)\/(\d+)\/(\d+)\/(\d+)$/;
+/** Address of the tiles of a picture. */
+export const tileAddress = (picture: string) => `hail://${picture}/{z}/{x}/{y}`;
+const TILE = /:\/\/(\w+)\/(\d+)\/(\d+)\/(\d+)$/;
+/** The picture with rounded outlines and filtered lines. */
+const SMOOTH = 'smooth';
 
-/** Archives for MapLibre's protocols `hail:` and `smooth:`, with prefetching. */
-export function openArchives() {
+/** Archives of a picture, which resolves to null once it gets others. */
+interface Picture extends PromiseWithResolvers<null> {
+  readonly urls: readonly string[];
+  is_whole: boolean;
+}
+
+/** Archives for MapLibre's protocol `hail:`, with prefetching. `tell` is told which of them fails. */
+export function openArchives(tell: (error: unknown) => void) {
   const pieces = openPieces();
   const opened = new Map<string, PMTiles>();
   /** Makes the next use read the archive again. */
@@ -99,24 +108,43 @@ export function openArchives() {
     archive.getHeader().catch(() => forget(url));
     return archive;
   };
-  const protocol =
-    (is_smooth: boolean): AddProtocolAction =>
-    async ({ url }, { signal }) => {
-      const [, names = '', ...place] = TILE.exec(url) ?? [];
-      const [z, x, y] = place.map(Number);
-      const asked = names.split(' ').filter((name) => name !== '');
-      const tiles = await Promise.all(asked.map((name) => open(name).getZxy(z, x, y, signal)));
-      const found = tiles.flatMap((tile) => (tile === undefined ? [] : [new Uint8Array(tile.data)]));
-      return { data: joinTiles(found, is_smooth) };
+  const pictures = new Map<string, Picture>();
+  /** Gives a picture other archives, all of whose content is in one tile, that of the last on top. */
+  const show = (name: string, urls: readonly string[]): void => {
+    const before = pictures.get(name);
+    pictures.set(name, { urls, is_whole: urls.length > 0, ...Promise.withResolvers<null>() });
+    before?.resolve(null);
+  };
+  /**
+   * The tile of each archive that has one there. An archive that fails costs itself only, and is opened again at the next use: MapLibre
+   * would not read a tile again that failed.
+   */
+  const read = async (picture: Picture, [z, x, y]: number[]): Promise<Uint8Array[]> => {
+    const failed = (url: string) => (error: unknown) => {
+      forget(url);
+      picture.is_whole = false;
+      tell(error);
     };
+    const tiles = await Promise.all(picture.urls.map((url) => open(url).getZxy(z, x, y).catch(failed(url))));
+    return tiles.flatMap((tile) => (tile ? [new Uint8Array(tile.data)] : []));
+  };
+  /** Tiles of a picture; where it gets other archives while they are on their way, the tiles of those. */
+  const tilesOf = async (name: string, place: number[]): Promise<Uint8Array[]> => {
+    const picture = pictures.get(name);
+    if (picture === undefined) return [];
+    return (await Promise.race([read(picture, place), picture.promise])) ?? tilesOf(name, place);
+  };
+  const protocol: AddProtocolAction = async ({ url }) => {
+    const [, name = '', ...place] = TILE.exec(url) ?? [];
+    return { data: joinTiles(await tilesOf(name, place.map(Number)), name === SMOOTH) };
+  };
   return {
-    protocols: { hail: protocol(false), smooth: protocol(true) },
+    protocol,
     open,
     forget,
-    /** Address of the tiles of some archives, all of whose content is in one tile, that of the last on top. */
-    tilesOf: (urls: readonly string[], protocol: 'hail' | 'smooth' = 'hail') => [
-      `${protocol}://${urls.join(' ')}/{z}/{x}/{y}`,
-    ],
+    show,
+    /** A picture has archives, and none of them has failed. */
+    isWhole: (name: string): boolean => pictures.get(name)?.is_whole === true,
     /** Metadata of an archive. */
     describe: (url: string) => open(url).getMetadata() as Promise<ArchiveNote>,
   };

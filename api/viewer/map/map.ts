@@ -12,7 +12,7 @@ import {
   type VectorTileSource,
 } from 'maplibre-gl';
 import { colored } from '../../../schemas/palette.ts';
-import type { Archives } from '../data/archives.ts';
+import { type Archives, tileAddress } from '../data/archives.ts';
 import type { LngLat, MapPlace } from '../data/day.ts';
 import { meta } from '../page/page.ts';
 import { BASEMAP, SCHEME } from '../page/palette.ts';
@@ -41,10 +41,8 @@ export async function openMap(
   container: HTMLElement,
   { archives, place }: { archives: Archives; place: MapPlace | null },
 ) {
-  const { protocols, tilesOf } = archives;
-  for (const [name, tile] of Object.entries(protocols)) addProtocol(name, tile);
+  addProtocol('hail', archives.protocol);
   const map = await loadMap(container, place);
-  let has_hail = false;
   let has_coverage = false;
   /** What sources that are no archives have, as text. */
   const contents = new Map<string, string>();
@@ -55,17 +53,14 @@ export async function openMap(
     contents.set(id, text);
     void source.setData(data);
   };
-  /** Archives that sources are to have. */
-  const wanted = new Map<string, string[]>();
-  /** Gives a source other archives once it has loaded its own: of a tile that is still loading MapLibre keeps what it had read. */
-  const setTiles = async (source: string, tiles: string[]): Promise<void> => {
-    wanted.set(source, tiles);
-    while (!map.isSourceLoaded(source)) await new Promise(requestAnimationFrame);
-    if (wanted.get(source) === tiles) map.getSource<VectorTileSource>(source)?.setTiles(tiles);
+  /** Gives a source other archives. */
+  const setArchives = (source: string, urls: readonly string[]): void => {
+    archives.show(source, urls);
+    map.getSource<VectorTileSource>(source)?.setTiles([tileAddress(source)]);
   };
-  const setHail = async (urls: readonly string[]): Promise<void> => {
-    has_hail = urls.length > 0;
-    await Promise.all([setTiles('hail', tilesOf(urls)), setTiles('smooth', tilesOf(urls, 'smooth'))]);
+  const setHail = (urls: readonly string[]): void => {
+    setArchives('hail', urls);
+    setArchives('smooth', urls);
   };
   /** What is drawn of a source at a place: dots near it, and areas, those on top first. */
   const drawnAt = (at: LngLat, source: string) => {
@@ -86,7 +81,7 @@ export async function openMap(
   void placed.then(() => {
     const { href } = new URL(meta('hail-ground'), location.href);
     archives.open(href, GROUND_PIECE_BYTES);
-    void setTiles('ground', tilesOf([href]));
+    setArchives('ground', [href]);
     map.setGlobalStateProperty('ground', 'visible');
     map.setGlobalStateProperty('names', 'visible');
   });
@@ -107,7 +102,7 @@ export async function openMap(
   effect(() => {
     const isSeen = state.view === 'scan' && state.layers.includes('reflectivity');
     const url = isSeen && chosenFrame()?.reflectivity_url;
-    void setTiles('reflectivity', tilesOf(url ? [url] : []));
+    setArchives('reflectivity', url ? [url] : []);
   });
   return {
     map,
@@ -122,22 +117,22 @@ export async function openMap(
     },
     /** Removes all hail and hatching from the map. */
     clear(): void {
-      void setHail([]);
+      setHail([]);
       this.hatch(null);
     },
     /** Shows hail of archives, that of the last on top, without marks of storms before `from`. Resolves once drawn. */
     async show(urls: readonly string[], from: string): Promise<void> {
       putGround();
-      await setHail(urls);
+      setHail(urls);
       map.setGlobalStateProperty('from', from);
       await drawn(map);
     },
-    /** Drawn size and storm at a place; null while nothing is shown. */
+    /** Drawn size and storm at a place; null where nothing is drawn because nothing, or not all, is shown. */
     sizeAt(at: LngLat): Finding | null {
-      if (!has_hail) return null;
       const { points, areas } = drawnAt(at, 'hail');
       const here = map.project(at);
-      return pickAmong(areas, points, (lng, lat) => map.project([lng, lat]).dist(here));
+      const isKnown = points.length + areas.length > 0 || archives.isWhole('hail');
+      return isKnown ? pickAmong(areas, points, (lng, lat) => map.project([lng, lat]).dist(here)) : null;
     },
     /** Marks the picked place; null removes the mark. */
     mark(at: LngLat | null): void {

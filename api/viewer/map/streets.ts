@@ -1,6 +1,6 @@
 import { layers as layersOf, namedFlavor } from '@protomaps/basemaps';
 import type { LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl';
-import type { Archives } from '../data/archives.ts';
+import { type Archives, tileAddress } from '../data/archives.ts';
 import { meta } from '../page/page.ts';
 import { SCHEME } from '../page/palette.ts';
 
@@ -37,11 +37,14 @@ export async function addStreets(map: MapLibre, archives: Archives, placed: Prom
   map.setGlobalStateProperty('names', 'none');
 }
 
-async function readArchive({ href }: URL, { open, tilesOf }: Archives): Promise<Streets> {
+async function readArchive({ href }: URL, { open, show }: Archives): Promise<Streets> {
   const { maxZoom: maxzoom } = await open(href).getHeader();
   const drawn = layersOf(STREETS, namedFlavor(SCHEME === 'dark' ? 'black' : 'white'), { lang: 'en' });
-  const source = { type: 'vector', tiles: tilesOf([href]), maxzoom } as const;
-  return { sources: { [STREETS]: source }, layers: drawn.filter(({ id }) => !ICONS.includes(id)) };
+  show(STREETS, [href]);
+  return {
+    sources: { [STREETS]: { type: 'vector', tiles: [tileAddress(STREETS)], maxzoom } },
+    layers: drawn.filter(({ id }) => !ICONS.includes(id)),
+  };
 }
 
 async function readStyle(address: URL): Promise<Streets> {
