@@ -1,7 +1,7 @@
 import { LngLatBounds, type PaddingOptions } from 'maplibre-gl';
 import type { DayIndex, Frame, LngLat } from './data/day.ts';
 import { archives, mapOpened, theMap } from './site.ts';
-import { change, chosenFrame, newestWithHail, state } from './state.ts';
+import { change, chosenFrame, keptId, state } from './state.ts';
 
 /** Number of later scans that are prefetched. */
 const AHEAD = 6;
@@ -23,12 +23,14 @@ export async function showDay(day: DayIndex): Promise<void> {
   await showView();
 }
 
-/** Shows a scan; the newest with hail is followed by further ones. Resolves once it is drawn. */
-export function showFrame(frame: Frame): Promise<void> {
-  const isNewest = frame === newestWithHail(state.day?.frames ?? []);
-  change({ view: 'scan', scan_id: isNewest ? null : frame.scan_id });
+/** Shows a scan of the day. Resolves once it is drawn. */
+export function showFrame({ scan_id }: Frame): Promise<void> {
+  change({ view: 'scan', scan_id: keptId(state.day?.frames ?? [], scan_id) });
   return showView();
 }
+
+/** Metadata of an archive; of one that cannot be read nothing is known, and the others are shown. */
+const describe = (url: string): ReturnType<typeof archives.describe> => archives.describe(url).catch(() => ({}));
 
 let drawing = 0;
 
@@ -47,7 +49,7 @@ export async function showView(): Promise<void> {
   if (!isDay) prefetch(day.frames, day.frames.indexOf(frame));
   await map.show(isDay ? day.daily_urls : [frame.url], isDay ? (day.before?.from ?? '') : '');
   // Of a whole day the newest scan says where radar looked.
-  const { uncovered } = await archives.describe(frame.url);
+  const { uncovered } = await describe(frame.url);
   if (own !== drawing) return;
   map.hatch(uncovered ?? null);
   state.loading = false;
@@ -64,7 +66,7 @@ function prefetch(frames: readonly Frame[], index: number): void {
 export async function fitHail(animate = true): Promise<void> {
   const { day } = state;
   const urls = [...(day?.daily_urls ?? []), chosenFrame()?.url].filter((url) => url !== undefined);
-  const notes = await Promise.all(urls.map((url) => archives.describe(url)));
+  const notes = await Promise.all(urls.map(describe));
   const bounds = new LngLatBounds();
   for (const { hail_bounds } of notes) if (hail_bounds) bounds.extend(hail_bounds);
   for (const { lon, lat } of day?.frames.flatMap(({ storms }) => storms) ?? []) bounds.extend([lon, lat]);

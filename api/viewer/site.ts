@@ -38,7 +38,8 @@ export function ownKey(): string | null {
 export function setKey(key: string | null): void {
   if (key === null) storage()?.removeItem(KEY_NAME);
   else storage()?.setItem(KEY_NAME, key);
-  change({ key, unlimited: null });
+  asked = null;
+  change({ key, unlimited: false });
 }
 
 /** Asks the reader for a key; `words` say why the last one was refused. */
@@ -46,10 +47,14 @@ export function askForKey(words: string | null = null): void {
   if (!is_embedded) change({ key_trouble: words, dialog: 'key-dialog' });
 }
 
-/** Prices are hidden where neither the plan nor the account has a limit, which is asked once; where it is not known they are shown. */
+/** The key of which it was asked whether prices say something to it. */
+let asked: string | null = null;
+
+/** Prices are hidden where neither the plan nor the account has a limit, which is asked once; while it is not known they are shown. */
 export async function hidePrices(): Promise<void> {
-  if (state.key === null || state.unlimited !== null) return;
-  state.unlimited = true;
+  const { key } = state;
+  if (key === asked) return;
+  asked = key;
   const usage = await service.call('/usage').catch(() => null);
-  state.unlimited = usage !== null && usage.credits.limit === null && usage.credits.spend_cap === null;
+  if (key === asked) state.unlimited = usage?.credits.limit === null && usage.credits.spend_cap === null;
 }

@@ -60,8 +60,8 @@ export const state = reactive({
   key: null as string | null,
   /** Why the last key was refused. */
   key_trouble: null as string | null,
-  /** Neither the plan nor the account has a limit: prices say nothing. Null before it was asked. */
-  unlimited: null as boolean | null,
+  /** Neither the plan nor the account has a limit: prices say nothing. False while it is not known. */
+  unlimited: false,
   /** The card for watching a place is open. */
   watching: false,
   /** A shape is being drawn, which has the clicks on the map, or its secret is shown. */
@@ -80,6 +80,10 @@ export function change(next: Partial<State>): void {
 /** The newest scan with hail, else the newest scan; undefined without scans. */
 export const newestWithHail = (frames: readonly Frame[]): Frame | undefined =>
   frames.findLast(({ storms }) => storms.length > 0) ?? frames.at(-1);
+
+/** What the state keeps of a scan that is chosen: its id; null for the newest with hail, which further ones follow. */
+export const keptId = (frames: readonly Frame[], scan_id: string): string | null =>
+  scan_id === newestWithHail(frames)?.scan_id ? null : scan_id;
 
 /** The chosen scan of the day; undefined without scans. */
 export function chosenFrame(): Frame | undefined {

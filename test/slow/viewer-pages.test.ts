@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { LINK_MS } from '../../api/accounts/keys.ts';
 import { ask, creditsUsed, drawn, PHONE, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
 import { PROJECT } from '../support/data/markdown.ts';
@@ -167,6 +167,14 @@ serviceTest(
       await held;
       await route.continue();
     });
+    // The answer to the first attempt is lost on its way.
+    const lose = async (route: Route) => {
+      await route.fetch();
+      await route.fulfill({ status: 502 });
+    };
+    await page.route('**/v1/alerts/subscribe', lose, { times: 1 });
+    await page.locator('#watch-form button').click();
+    await page.locator('#watch-answer .refused').getByText('502').waitFor();
     await page.locator('#watch-form button').click();
     t.true(await page.locator('#close-watch').isDisabled(), 'the secret is still to come');
     answer();

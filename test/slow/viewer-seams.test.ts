@@ -119,7 +119,7 @@ serviceTest(
 serviceTest(
   'letters and arrows in a field, a choice or a row of tabs are no shortcuts',
   { path: `${SCAN}&pin=35.20000,-97.40000` },
-  async (t, { page }) => {
+  async (t, { page, requests }) => {
     await drawn(page);
     const address = page.url();
     await page.locator('#find-text').focus();
@@ -133,6 +133,12 @@ serviceTest(
     await page.keyboard.press('ArrowRight');
     await page.waitForTimeout(600);
     t.is(page.url(), address);
+    // A letter that is held down counts once: what is shown is requested, and charged, again.
+    const before = requests.length;
+    await page.locator('#map canvas').focus();
+    for (const _ of [1, 2, 3]) await page.keyboard.down('r');
+    await page.waitForTimeout(1000);
+    t.is(requests.slice(before).filter((path) => path.startsWith('GET /v1/tiles/daily')).length, 1);
   },
 );
 

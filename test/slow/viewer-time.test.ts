@@ -311,10 +311,22 @@ browserOnly('a further scan appears by itself, for one charge, and looking for i
     '/v1/tiles/daily?date=2026-05-01',
   ]);
 
-  // Without “Live” the page rests.
-  await page.uncheck('#live');
-  calls.length = 0;
-  await publish('00:04', '00:08');
+  // The newest scan is followed after the page was loaded again, too.
+  await page.reload();
+  await ready(page);
+  const next = await publish('00:04', '00:06');
+  await page.waitForFunction((scan_id) => location.hash.includes(`frame=${scan_id}`), next);
+
+  // Without “Live” the page rests, from the middle of a look.
+  const published = publish('00:06', '00:10');
+  await page.route('**/v1/health', async (route) => {
+    await published;
+    await page.uncheck('#live');
+    calls.length = 0;
+    await route.continue();
+  });
+  await page.waitForRequest('**/v1/health');
+  await published;
   await page.waitForTimeout(LOOK_WITHIN_MS);
   t.deepEqual(calls, []);
   t.deepEqual(complaints, []);

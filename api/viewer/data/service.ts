@@ -37,11 +37,20 @@ export function openService(api: string, readKey: () => string | null, is_public
   };
   const get = (path: string) => (is_public ? request : withKey)(`${api}${path}`);
 
-  /** The body of the answer to a call with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
-  const call = async (path: string, body?: object) => {
-    const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-    return (await withKey(`${api}${path}`, body && post)).body;
+  /** Idempotency keys of posts that were not answered with success: sent again, such a post has its effect once. */
+  const unanswered = new Map<string, string>();
+  const post = async (path: string, body: string): Promise<Answer> => {
+    const name = `${path} ${body}`;
+    const once = unanswered.get(name) ?? crypto.getRandomValues(new Uint32Array(4)).join('-');
+    unanswered.set(name, once);
+    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': once };
+    const answer = await withKey(`${api}${path}`, { method: 'POST', headers, body });
+    unanswered.delete(name);
+    return answer;
   };
+  /** The body of the answer to a call with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
+  const call = async (path: string, body?: object) =>
+    (await (body ? post(path, JSON.stringify(body)) : withKey(`${api}${path}`))).body;
 
   const withDaily = async ({ body: { date, frames, data_as_of }, source }: Answer): Promise<DayIndex> => {
     if (date === null) return { date, frames, daily_urls: [], data_as_of, source };

@@ -76,7 +76,8 @@ export function onKey(event: KeyboardEvent): void {
   const name = nameOf(event, target);
   if (!(name in ACTS) || (is_embedded && NOT_EMBEDDED.includes(name))) return;
   event.preventDefault();
-  ACTS[name]();
+  // Arrows and signs go on while they are held down; what a letter does is done once.
+  if (!event.repeat || !/^[a-z ]$/.test(name)) ACTS[name]();
 }
 
 function nameOf({ key, shiftKey }: KeyboardEvent, target: HTMLElement): string {

@@ -6,7 +6,7 @@ import { showDay, showView } from '../display.ts';
 import { SWATH_MIN_MM } from '../page/palette.ts';
 import { clockInWords, dateInWords, timeInWords } from '../page/words.ts';
 import { archives, askForKey, is_embedded, service, setKey, theMap } from '../site.ts';
-import { change, state } from '../state.ts';
+import { change, keptId, state } from '../state.ts';
 import { hailDays, nextHailDay } from './hail-days.ts';
 import { axisOf, nearestScan } from './span.ts';
 
@@ -37,7 +37,7 @@ async function load(): Promise<void> {
   const day = await service.list(state);
   if (own !== turn) return;
   if (span === 'recent' || date === null) state.newest = day.date;
-  if (span === 'date' && scan_id !== null) state.scan_id = nearestId(day, scan_id);
+  if (span === 'date' && scan_id !== null) state.scan_id = keptId(day.frames, nearestId(day, scan_id));
   await showDay(day);
 }
 
@@ -64,7 +64,7 @@ export function refresh(): Promise<void> {
 }
 
 /** Id of this scan, or of the nearest one of a list, which is said in words. */
-function nearestId({ frames }: DayIndex, scan_id: string): string | null {
+function nearestId({ frames }: DayIndex, scan_id: string): string {
   if (frames.length === 0 || frames.some((frame) => frame.scan_id === scan_id)) return scan_id;
   const time_ms = scanTime(scan_id);
   const nearest = frames[nearestScan(axisOf(frames), time_ms)];
@@ -138,25 +138,31 @@ const [LOOK_EVERY_MS, LOOK_AT_LEAST_EVERY_MS] = [20_000, 300_000];
 let pause_ms = LOOK_EVERY_MS;
 let next_look_ms = 0;
 
+/** The newest scan for which the list was requested again: the list may be behind, and is charged. */
+let loaded_for: string | null = null;
+
 /** The newest date is shown: of an older one there will be no further scans. */
 export const isNewest = () => state.day !== null && state.date === state.newest;
+/** Further scans are not wanted, or there will be none. */
+const isResting = () => document.hidden || !state.live || state.day === null || !(state.newest === null || isNewest());
 
 /** Looks for a newer scan when it is time to, while the newest date is seen. A newer scan is loaded, which is charged. */
 export async function look(): Promise<void> {
   state.now_ms = service.now_ms();
-  const isResting = document.hidden || !state.live || state.day === null || !(state.newest === null || isNewest());
-  if (isResting || Date.now() < next_look_ms) return;
+  if (isResting() || performance.now() < next_look_ms) return;
   next_look_ms = Number.POSITIVE_INFINITY;
   try {
     const { scan_time, never_collected } = await service.look();
     change({ looked: true, never_collected, now_ms: service.now_ms() });
     const isFurther = () => scan_time !== null && scan_time > (state.day?.frames.at(-1)?.scan_time ?? '');
-    if (isFurther() && isNewest()) {
+    if (isResting()) return;
+    if (isFurther() && isNewest() && scan_time !== loaded_for) {
       forget();
       await load();
+      loaded_for = scan_time;
     }
     const begun = isFurther() ? scan_time?.slice(0, 10) : null;
-    if (begun && isNewest())
+    if (begun && begun !== state.date && isNewest())
       state.trouble = { words: `${dateInWords(begun)} has begun.`, label: 'Show it', act: () => void openNewest() };
     state.newest = begun ?? state.day?.date ?? null;
     pause_ms = LOOK_EVERY_MS;
@@ -166,6 +172,6 @@ export async function look(): Promise<void> {
     pause_ms = Math.min(LOOK_AT_LEAST_EVERY_MS, Math.max(2 * pause_ms, 1000 * error.retry_s));
   } finally {
     // Pages that were opened together do not ask together.
-    next_look_ms = Date.now() + pause_ms * (0.9 + 0.2 * Math.random());
+    next_look_ms = performance.now() + pause_ms * (0.9 + 0.2 * Math.random());
   }
 }
