@@ -29,9 +29,6 @@ export function showFrame({ scan_id }: Frame): Promise<void> {
   return showView();
 }
 
-/** Metadata of an archive; of one that cannot be read nothing is known, and the others are shown. */
-const describe = (url: string): ReturnType<typeof archives.describe> => archives.describe(url).catch(() => ({}));
-
 let drawing = 0;
 
 /** Draws the day or the scan, as chosen; nothing on a date without scans. Resolves once it is drawn. */
@@ -49,7 +46,7 @@ export async function showView(): Promise<void> {
   if (!isDay) prefetch(day.frames, day.frames.indexOf(frame));
   await map.show(isDay ? day.daily_urls : [frame.url], isDay ? (day.before?.from ?? '') : '');
   // Of a whole day the newest scan says where radar looked.
-  const { uncovered } = await describe(frame.url);
+  const { uncovered } = await archives.describe(frame.url);
   if (own !== drawing) return;
   map.hatch(uncovered ?? null);
   state.loading = false;
@@ -66,7 +63,7 @@ function prefetch(frames: readonly Frame[], index: number): void {
 export async function fitHail(animate = true): Promise<void> {
   const { day } = state;
   const urls = [...(day?.daily_urls ?? []), chosenFrame()?.url].filter((url) => url !== undefined);
-  const notes = await Promise.all(urls.map(describe));
+  const notes = await Promise.all(urls.map(archives.describe));
   const bounds = new LngLatBounds();
   for (const { hail_bounds } of notes) if (hail_bounds) bounds.extend(hail_bounds);
   for (const { lon, lat } of day?.frames.flatMap(({ storms }) => storms) ?? []) bounds.extend([lon, lat]);

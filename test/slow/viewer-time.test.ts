@@ -161,11 +161,14 @@ serviceTest(
     await page.locator('#scrubber').press('Home');
     await drawn(page);
     await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    // An archive that cannot be read costs its own scan, and is told.
+    await page.route(/tiles\/scan\/.*T00[2-4].*pmtiles/, (route) => route.abort());
     await page.keyboard.press(' ');
     t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
     await page.waitForFunction(() => /frame=20260502T00[1-4]/.test(location.hash));
     await page.waitForFunction(() => document.querySelector('#clock-utc')?.textContent?.startsWith('11:'));
     await page.keyboard.press(' ');
+    t.regex(await said(page, '#trouble-words'), /^Part of the map cannot be drawn: /);
     t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
   },
 );

@@ -145,7 +145,7 @@ export function openArchives(tell: (error: unknown) => void) {
     show,
     /** A picture has archives, and none of them has failed. */
     isWhole: (name: string): boolean => pictures.get(name)?.is_whole === true,
-    /** Metadata of an archive. */
-    describe: (url: string) => open(url).getMetadata() as Promise<ArchiveNote>,
+    /** Metadata of an archive; nothing of one that cannot be read. */
+    describe: async (url: string): Promise<ArchiveNote> => (await open(url).getMetadata().catch(tell)) ?? {},
   };
 }
