@@ -2,11 +2,14 @@
  * Where the parts of the map page meet: a drawing has the clicks, one thing is closed at a time, a link restores all, and
  * nothing that the service or a link says is more than text.
  */
-import { answerInstead, drawn, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
+import type { Route } from 'playwright-core';
+import { answerInstead, colorsOf, drawn, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
 import { startWebServer, type WebServer } from '../support/data/web-server.ts';
 
 const SCAN = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
 const POPUP = '.maplibregl-popup-content';
+const WIDE = { x: 330, y: 130, width: 760, height: 430 };
+const NICKEL = '244,191,69';
 
 serviceTest(
   'a drawing has the clicks, and escape closes only what lies on top',
@@ -36,6 +39,30 @@ serviceTest(
     t.deepEqual(complaints, []);
   },
 );
+
+for (const [how, answer] of [
+  ['fails', (route: Route) => route.fulfill({ status: 503 })],
+  ['hangs', () => {}],
+] as const)
+  serviceTest(
+    `an archive that ${how} costs itself only, no hail is claimed there, and another date is drawn`,
+    { path: '/viewer#view=day&date=2026-05-01&map=8.00/35.2000/-97.0000' },
+    async (t, { page }) => {
+      const open = async (date: string, words: string) => {
+        await page.evaluate((hash) => location.assign(hash), `#view=day&date=${date}&map=8.00/35.2000/-97.0000`);
+        await page.waitForFunction((title) => document.title.includes(title), words);
+      };
+      await page.route(/daily\/2026-05-02/, answer);
+      await open('2026-05-02', '2 May');
+      await page.waitForTimeout(6000);
+      await pressMap(page, [640, 300]);
+      t.regex(await said(page, POPUP), /^Nothing is shown here/);
+      t.false((await colorsOf(page, WIDE)).has(NICKEL));
+      await open('2026-05-01', '1 May');
+      await drawn(page);
+      t.true((await colorsOf(page, WIDE)).has(NICKEL));
+    },
+  );
 
 let site: WebServer;
 

@@ -131,7 +131,7 @@ export async function openMap(
     sizeAt(at: LngLat): Finding | null {
       const { points, areas } = drawnAt(at, 'hail');
       const here = map.project(at);
-      const isKnown = points.length + areas.length > 0 || archives.isWhole('hail');
+      const isKnown = points.length + areas.length > 0 || (archives.isWhole('hail') && map.isSourceLoaded('hail'));
       return isKnown ? pickAmong(areas, points, (lng, lat) => map.project([lng, lat]).dist(here)) : null;
     },
     /** Marks the picked place; null removes the mark. */
