@@ -15,8 +15,8 @@ export async function showDay(day: DayIndex): Promise<void> {
   const isOther = !day.frames.some(({ scan_id }) => scan_id === last);
   change({ day, date: day.date });
   const map = await mapOpened;
+  if (isOther && state.shown) await map.clear();
   if (state.day !== day) return;
-  if (isOther) map.clear();
   const hail = day.frames.flatMap(({ storms }) => storms);
   if (state.place === null || (isOther && state.shown && hail.length > 0 && !map.shows(hail))) await fitHail(false);
   change({ place: map.place(), shown: true });
@@ -39,7 +39,7 @@ export async function showView(): Promise<void> {
   const isDay = view === 'day';
   const frame = isDay ? day?.frames.at(-1) : chosenFrame();
   if (!day || !frame || (isDay && day.daily_urls.length === 0)) {
-    map.clear();
+    void map.clear();
     return change({ loading: false, spot: null });
   }
   state.loading = true;

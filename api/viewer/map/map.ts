@@ -14,7 +14,7 @@ import {
 import { colored } from '../../../schemas/palette.ts';
 import { type Archives, tileAddress } from '../data/archives.ts';
 import type { LngLat, MapPlace } from '../data/day.ts';
-import { meta } from '../page/page.ts';
+import { meta, wait } from '../page/page.ts';
 import { BASEMAP, SCHEME } from '../page/palette.ts';
 import { chosenFrame, state } from '../state.ts';
 import { type UncoveredBlocks, uncoveredArea } from './coverage.ts';
@@ -29,6 +29,8 @@ const ZOOM = { min: 2.5, max: 16, fit_max: 7.5 };
 const TOUCH = new Point(10, 10);
 /** A picture that takes longer counts as drawn, so that playing goes on. */
 const DRAWN_AT_LATEST_MS = 4000;
+/** Tiles without archives are there within some of these. */
+const EMPTIED_MS = 20;
 /** The ground is drawn after this time, wherever the map is. */
 const GROUND_AT_LATEST_MS = 3000;
 /** Tiles of the ground are small. */
@@ -115,10 +117,11 @@ export async function openMap(
       const { startDrawing } = await import('./draw.js');
       return startDrawing(map, shape, color, onFinish);
     },
-    /** Removes all hail and hatching from the map. */
-    clear(): void {
+    /** Removes all hail and hatching from the map. Resolves once they are gone: until it has other tiles MapLibre draws those it had. */
+    async clear(): Promise<void> {
       setHail([]);
       this.hatch(null);
+      while (!map.isSourceLoaded('hail') || !map.isSourceLoaded('smooth')) await wait(EMPTIED_MS);
     },
     /** Shows hail of archives, that of the last on top, without marks of storms before `from`. Resolves once drawn. */
     async show(urls: readonly string[], from: string): Promise<void> {
@@ -204,5 +207,5 @@ function image(side: number, color: string, draw: 'fill' | 'stroke', path: strin
 
 /** Resolves when the map is idle, at the latest after `DRAWN_AT_LATEST_MS`. */
 async function drawn(map: MapLibre): Promise<void> {
-  await Promise.race([map.once('idle'), new Promise((resolve) => setTimeout(resolve, DRAWN_AT_LATEST_MS))]);
+  await Promise.race([map.once('idle'), wait(DRAWN_AT_LATEST_MS)]);
 }

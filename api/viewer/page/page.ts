@@ -32,3 +32,5 @@ export function remembered<Value>(
   asked.catch(() => map.delete(name));
   return asked;
 }
+
+export const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

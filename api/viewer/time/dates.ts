@@ -3,6 +3,7 @@ import { addressFault, readAddress } from '../address.ts';
 import type { DayIndex, View } from '../data/day.ts';
 import { ServiceError } from '../data/service.ts';
 import { showDay, showView } from '../display.ts';
+import { wait } from '../page/page.ts';
 import { SWATH_MIN_MM } from '../page/palette.ts';
 import { clockInWords, dateInWords, timeInWords } from '../page/words.ts';
 import { archives, askForKey, is_embedded, service, setKey, theMap } from '../site.ts';
@@ -19,7 +20,7 @@ let turn = 0;
 async function open(chosen: Partial<typeof state> = {}, wait_ms = 0): Promise<void> {
   const own = ++turn;
   change({ ...chosen, playing: false, trouble: null, notice: null, busy: true });
-  await new Promise((resolve) => setTimeout(resolve, wait_ms));
+  await wait(wait_ms);
   if (own !== turn) return;
   try {
     await load();

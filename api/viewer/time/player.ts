@@ -1,4 +1,5 @@
 import { showFrame } from '../display.ts';
+import { wait } from '../page/page.ts';
 import { chosenFrame, state } from '../state.ts';
 import { axisOf, playingTimes } from './span.ts';
 
@@ -10,7 +11,6 @@ const [TICK_MS, TICK_MAX_MS] = [40, 400];
 /** Counts the runs of the player: a run ends when another begins or playing is paused. */
 let run = 0;
 
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const frames = () => state.day?.frames ?? [];
 /** Index of the scan that is shown; -1 of a whole day. */
 const shownIndex = () => frames().findIndex((frame) => state.view === 'scan' && frame === chosenFrame());
