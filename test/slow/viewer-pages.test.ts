@@ -99,10 +99,12 @@ serviceTest(
 );
 
 serviceTest(
-  'on paper there are the map as it is shown, its summary, the scale of sizes, the time and the caution, and nothing to press',
-  { is_shared: true, path: '/viewer#view=scan&date=2026-05-02' },
+  'on paper there are the map as it is shown with its pin, its summary, the scale of sizes, the time and the caution, and nothing to press',
+  { is_shared: true, path: PINNED.replace('scan', 'day').replace('8.00', '7.00') },
   async (t, { page, complaints }) => {
     await drawn(page);
+    await page.click('#layers-fold');
+    await page.waitForTimeout(400);
     const seen = await page.evaluate(async () => {
       dispatchEvent(new Event('beforeprint'));
       const image = document.querySelector('#printed') as HTMLImageElement;
@@ -110,10 +112,13 @@ serviceTest(
       const pen = new OffscreenCanvas(image.width, image.height).getContext('2d') as OffscreenCanvasRenderingContext2D;
       pen.drawImage(image, 0, 0);
       const { data } = pen.getImageData(0, 0, image.width, image.height);
-      return { width: image.width, nickel: data.some((_, i) => i % 4 === 0 && data[i] === 244 && data[i + 1] === 191) };
+      const nickel = data.some((_, i) => i % 4 === 0 && data[i] === 244 && data[i + 1] === 191);
+      return { width: image.width, nickel, pin: [...pen.getImageData(640, 392, 1, 1).data] };
     });
-    t.deepEqual(seen, { width: 1280, nickel: true });
+    t.deepEqual(seen, { width: 1280, nickel: true, pin: [34, 48, 60, 255] });
     await page.click('#panel-fold');
+    // As wide as a sheet less its margins.
+    await page.setViewportSize({ width: 717, height: 1000 });
     await page.emulateMedia({ media: 'print' });
     for (const part of [
       '#printed',
@@ -121,11 +126,11 @@ serviceTest(
       '#summary',
       '#legend-steps',
       '#legend .hatched',
-      '#clock',
+      '#clock-own',
       '#caution',
     ])
       t.true(await page.locator(part).isVisible(), part);
-    for (const part of ['#map', '#find', '#layers', '#timeline', 'button:visible', 'input:visible'])
+    for (const part of ['#map', '#find', '#layers', '#pin', '#timeline', 'button:visible', 'input:visible'])
       t.false(await page.locator(part).first().isVisible(), part);
     t.deepEqual(complaints, []);
   },

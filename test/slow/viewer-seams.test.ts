@@ -92,7 +92,7 @@ serviceTest(
     }
     await pressMap(page, [500, 370]);
     await map.locator(POPUP).waitFor();
-    t.is(await map.locator(':is(dialog, #find, #pin, .maplibregl-marker, .pin-here):visible').count(), 0);
+    t.is(await map.locator(':is(dialog, #find, #pin, .pin-here):visible').count(), 0);
     t.deepEqual(complaints, []);
     await page.goto(site.url.replace('127.0.0.1', 'localhost'));
     await page.waitForTimeout(500);

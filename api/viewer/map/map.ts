@@ -137,9 +137,9 @@ export async function openMap(
       const isKnown = points.length + areas.length > 0 || (archives.isWhole('hail') && map.isSourceLoaded('hail'));
       return isKnown ? pickAmong(areas, points, (lng, lat) => map.project([lng, lat]).dist(here)) : null;
     },
-    /** Marks the picked place; null removes the mark. */
-    mark(at: LngLat | null): void {
-      setData('pick', { type: 'MultiPoint', coordinates: at ? [[at.lng, at.lat]] : [] });
+    /** Marks the picked or the pinned place; null removes the mark. */
+    mark(at: LngLat | null, source: 'pick' | 'pin' = 'pick'): void {
+      setData(source, { type: 'MultiPoint', coordinates: at ? [[at.lng, at.lat]] : [] });
     },
     /** Hatches areas without radar coverage; null (coverage not known) hatches nothing. */
     hatch(blocks: UncoveredBlocks | null): void {
@@ -190,10 +190,12 @@ async function loadMap(container: HTMLElement, place: MapPlace | null): Promise<
   map.addControl(new ScaleControl({ unit: 'imperial', maxWidth: 90 }), 'top-right');
   map.addControl(new ScaleControl({ unit: 'metric', maxWidth: 90 }), 'top-right');
   await map.once('style.load');
-  // Both are drawn at twice their size on the map.
+  // All are drawn at twice their size on the map.
   map.addImage('arrow', image(32, BASEMAP.track, 'fill', 'M26 16 8 7l4 9-4 9z'), { pixelRatio: 2 });
   const diagonals = 'M-16 16 0 0M0 16 16 0M16 16 32 0';
   map.addImage('hatch', image(16, BASEMAP.border, 'stroke', diagonals), { pixelRatio: 2 });
+  const drop = 'M41 82Q14 50 14 29a27 27 0 0 1 54 0Q68 50 41 82zM41 17a12 12 0 1 0 0 24 12 12 0 0 0 0-24z';
+  map.addImage('pin', image(82, BASEMAP.ink, 'fill', drop), { pixelRatio: 2 });
   return map;
 }
 

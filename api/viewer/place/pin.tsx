@@ -1,10 +1,9 @@
-import { Marker } from 'maplibre-gl';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { HailHistory } from '../../../schemas/resources/history-event.ts';
 import type { LngLat } from '../data/day.ts';
+import { pinPlace } from '../display.ts';
 import { Bar, percent } from '../page/chart.tsx';
-import { BASEMAP } from '../page/palette.ts';
 import { Button, Card, Facts, Field, folded, LITTLE_ROOM, Spot, Tool, useAnswer } from '../page/parts.tsx';
 import { counted, dateInWords, placeInWords, sizeInWords } from '../page/words.ts';
 import { service, theMap } from '../site.ts';
@@ -39,8 +38,8 @@ function PinCard({ pin }: { pin: LngLat }) {
   useLayoutEffect(() => {
     // There is no room for both cards.
     if (LITTLE_ROOM) folded.layers = true;
-    const marker = map && new Marker({ color: BASEMAP.ink }).setLngLat(pin).addTo(map.map);
-    return () => marker?.remove();
+    map?.mark(pin, 'pin');
+    return () => map?.mark(null, 'pin');
   }, [map]);
   const tabs = [
     ['fell', 'This date', date === null ? 'No date is open.' : <Fell pin={pin} date={date} />],
@@ -82,7 +81,12 @@ interface AskProps {
 /** A question that costs credits: a button, and below it the answer, or why there is none. */
 function Ask({ id, label, credits, get }: AskProps) {
   const { ask, busy, box } = useAnswer(`${id}-answer`);
-  const is = { id: `ask-${id}`, class: 'primary wide', disabled: busy, onClick: () => ask(get) };
+  const onClick = async () => {
+    await ask(get);
+    // The card has grown, perhaps over the place.
+    if (state.pin) pinPlace(state.pin, state.pin_name);
+  };
+  const is = { id: `ask-${id}`, class: 'primary wide', disabled: busy, onClick };
   return (
     <>
       <Button price={`${credits} credits`} children={label} {...is} />
