@@ -75,7 +75,7 @@ const boxesOf = (cards: string) =>
   [...document.querySelectorAll(cards)].map((card) => card.getBoundingClientRect()).filter(({ height }) => height > 0);
 
 /** Part of the map that the cards cover: on phones held upright those at the top and from below, elsewhere those at the sides. */
-export function covered(): PaddingOptions {
+export function covered(): Required<PaddingOptions> {
   const [panel = new DOMRect()] = boxesOf('#panel');
   const [[pin = panel], [find = panel]] = [boxesOf('#pin'), boxesOf('#find')];
   const isWide = panel.width < innerWidth / 2;
@@ -89,16 +89,18 @@ export function covered(): PaddingOptions {
   return { top: Math.min(70, innerHeight / 8), bottom, left, right: isAtRight ? innerWidth - pin.left : CONTROLS_PX };
 }
 
-/** Pins a place, and moves it to where no card lies over it: in any case with a `zoom`, else where one does. */
+/** Pins a place, and moves it to where no card lies over it, nor will when it grows: in any case with a `zoom`, else where one may. */
 export function pinPlace(pin: LngLat, pin_name: string | null = null, zoom?: number): void {
   change({ pin, pin_name });
   // The card of the pin is on the page after this task.
   setTimeout(() => {
     const map = theMap()?.map;
     if (!map) return;
+    const padding = covered();
     const { x, y } = map.project(pin);
-    if (zoom === undefined && document.elementFromPoint(x, y)?.closest('#map')) return;
-    const options = { padding: covered(), maxZoom: zoom ?? map.getZoom(), duration: FLIGHT_MS };
+    const isClear = x >= padding.left && x <= innerWidth - padding.right && y >= padding.top;
+    if (zoom === undefined && isClear && y <= innerHeight - padding.bottom) return;
+    const options = { padding, maxZoom: zoom ?? map.getZoom(), duration: FLIGHT_MS };
     map.fitBounds([pin.lng, pin.lat, pin.lng, pin.lat], options);
   });
 }

@@ -2,7 +2,7 @@ import test from 'ava';
 import { addressFault } from '../../api/viewer/address.ts';
 import type { DayIndex } from '../../api/viewer/data/day.ts';
 import { lastHours } from '../../api/viewer/data/service.ts';
-import { agoInWords } from '../../api/viewer/page/words.ts';
+import { agoInWords, localInWords } from '../../api/viewer/page/words.ts';
 import { axisOf, nearestScan, OUTAGE_MS, playingTimes, shareOf } from '../../api/viewer/time/span.ts';
 import { clockOfZone, hourOfZone, zoneAt } from '../../api/viewer/time/zones.ts';
 
@@ -78,6 +78,9 @@ test('times read as clocks show them in a zone', (t) => {
   t.is(zoneAt({ lat: 30, lon: -140 }), null);
   t.is(clockOfZone('2026-05-02T00:10:00Z', 'America/Chicago'), 'Fri 19:10 CDT');
   t.is(clockOfZone('2026-05-02T00:10:00Z', 'UTC'), '');
+  const words = localInWords({ lat: 35.2, lng: -97.4 }, '2026-05-02T04:50:00Z', '2026-05-02T05:10:00Z');
+  t.is(words, 'Fri 1 May 23:50 CDT–Sat 2 May 00:10 CDT (04:50–05:10 UTC)');
+  t.is(localInWords({ lat: 30, lng: -140 }, '2026-05-02T04:50:00Z'), 'Sat 2 May 04:50 UTC');
   t.is(hourOfZone(Date.parse('2026-05-02T00:00:00Z'), 'America/Chicago'), '7 pm');
   t.is(hourOfZone(Date.parse('2026-05-02T00:30:00Z'), 'America/Denver'), '6:30 pm');
 });

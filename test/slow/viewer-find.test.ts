@@ -66,6 +66,9 @@ serviceTest(
     await page.locator('.pin-here').click();
     await page.waitForFunction(() => document.querySelector('#pin-place')?.textContent !== '35.220° N, 97.440° W');
     t.notDeepEqual(await pinned(page), { lat: 35.22, lng: -97.44 });
+    await page.evaluate((hash) => location.assign(hash), `#view=recent${DRY}`);
+    await drawn(page);
+    t.is(await said(page, '#pin-day'), 'Fri 1 May 19:00 CDT–Sat 2 May 19:00 CDT');
     t.deepEqual(complaints, []);
   },
 );

@@ -1,5 +1,5 @@
 import type { LngLat } from '../data/day.ts';
-import { fitHail, pinPlace } from '../display.ts';
+import { covered, fitHail, pinPlace } from '../display.ts';
 import { switchLayer } from '../layers/card.tsx';
 import { is_embedded, theMap } from '../site.ts';
 import { state } from '../state.ts';
@@ -12,8 +12,10 @@ type Acts = Readonly<Record<string, () => unknown>>;
 
 const PAN_PX = 120;
 const pan = (x: number, y: number) => () => theMap()?.map.panBy([x * PAN_PX, y * PAN_PX]);
+/** The middle of what is seen of the map between the cards. */
 const atMiddle = (act: (at: LngLat) => void) => {
-  const middle = theMap()?.map.getCenter();
+  const { left, right, top, bottom } = covered();
+  const middle = theMap()?.map.unproject([(left + innerWidth - right) / 2, (top + innerHeight - bottom) / 2]);
   if (middle) act({ lng: middle.lng, lat: middle.lat });
 };
 const find = () => document.getElementById('find-text')?.focus();

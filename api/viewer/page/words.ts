@@ -1,7 +1,10 @@
+import { zoneAt } from '../time/zones.ts';
 import { MM_PER_INCH, SIZES, stepOf } from './palette.ts';
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 const COMPASS = 'north,north-east,east,south-east,south,south-west,west,north-west'.split(',');
+const DAY = { weekday: 'short', day: 'numeric', month: 'short' } as const;
+const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' } as const;
 export const KM_PER_MILE = 1.609344;
 
 /** `1.7 in (44 mm)`. */
@@ -35,6 +38,23 @@ export function clockInWords(time: string): string {
 /** `21 Nov 2026 04:05 UTC`. */
 export function timeInWords(time: string): string {
   return `${dateInWords(time.slice(0, 10))} ${clockInWords(time)}`;
+}
+
+/** `Storm date 21 Nov 2026 (UTC)`. */
+export const stormDateInWords = (date: string): string => `Storm date ${dateInWords(date)} (UTC)`;
+
+/** `Fri 20 Nov 22:05–22:31 CST`: a span, or an instant, on the clock of a place; in UTC at sea. */
+export function spanInWords({ lat, lng }: { lat: number; lng: number }, first: string, last = first): string {
+  const timeZone = zoneAt({ lat, lon: lng }) ?? 'UTC';
+  const words = new Intl.DateTimeFormat('en-CA', { ...DAY, ...CLOCK, timeZone });
+  return words.formatRange(new Date(first), new Date(last)).replace(/, (\w+) (\d+),/g, ' $2 $1');
+}
+
+/** `Fri 20 Nov 22:05–22:31 CST (04:05–04:31 UTC)`. */
+export function localInWords(at: { lat: number; lng: number }, first: string, last = first): string {
+  const local = spanInWords(at, first, last);
+  const utc = [...new Set([first, last].map((time) => time.slice(11, 16)))].join('–');
+  return local.endsWith('UTC') ? local : `${local} (${utc} UTC)`;
 }
 
 /** `just now`, `2 min ago`, `3 h ago`, `2 days ago`. */

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { HailHistory } from '../../../schemas/resources/history-event.ts';
+import { addDays } from '../../../schemas/time.ts';
 import type { LngLat } from '../data/day.ts';
 import { pinPlace } from '../display.ts';
 import { Bar, percent } from '../page/chart.tsx';
 import { Button, Card, Facts, Field, folded, LITTLE_ROOM, Spot, Tool, useAnswer } from '../page/parts.tsx';
-import { counted, dateInWords, placeInWords, sizeInWords } from '../page/words.ts';
+import { counted, dateInWords, placeInWords, sizeInWords, spanInWords, stormDateInWords } from '../page/words.ts';
 import { service, theMap } from '../site.ts';
 import { change, chosenDate, state } from '../state.ts';
 import { openDate } from '../time/dates.ts';
@@ -74,7 +75,7 @@ function PinCard({ pin }: { pin: LngLat }) {
 interface AskProps {
   readonly id: string;
   readonly label: string;
-  readonly credits: number;
+  readonly credits: () => number;
   readonly get: () => Promise<ComponentChildren>;
 }
 
@@ -89,7 +90,7 @@ function Ask({ id, label, credits, get }: AskProps) {
   const is = { id: `ask-${id}`, class: 'primary wide', disabled: busy, onClick };
   return (
     <>
-      <Button price={`${credits} credits`} children={label} {...is} />
+      <Button price={`${credits()} credits`} children={label} {...is} />
       {box}
     </>
   );
@@ -98,13 +99,14 @@ function Ask({ id, label, credits, get }: AskProps) {
 /** What fell on the date: by the map without a charge, and by distance for credits. */
 function Fell({ pin, date }: { pin: LngLat; date: string }) {
   const days = fellDays(date, state.now_ms);
-  const get = async () => <Answer {...fellInWords(await calls.fell(pin, date, days ?? 0))} />;
+  const get = async () => <Answer {...fellInWords(pin, await calls.fell(pin, date, days ?? 0))} />;
   return (
     <>
-      <h3 id="pin-day">{dateInWords(date)}</h3>
+      <h3 id="pin-day">{spanInWords(pin, `${date}T00:00Z`, `${addDays(date, 1)}T00:00Z`)}</h3>
+      <p class="fine">{stormDateInWords(date)}</p>
       <Free pin={pin} />
       {days ? (
-        <Ask key={date} id="fell" label="What fell here" credits={fellPrice(days)} get={get} />
+        <Ask key={date} id="fell" label="What fell here" credits={() => fellPrice(days)} get={get} />
       ) : (
         <p class="fine">For a date this long ago “Verify” costs less and answers more.</p>
       )}
@@ -125,7 +127,7 @@ function Free({ pin }: { pin: LngLat }) {
       <p>{nearestStorm(day.frames, pin)}</p>
       {before && (
         <Button class="link" onClick={() => void openDate(before)}>
-          {`Earlier hours belong to ${dateInWords(before)}: open it`}
+          {`Earlier hours belong to ${dateInWords(before)} (UTC): open it`}
         </Button>
       )}
     </div>
@@ -135,18 +137,18 @@ function Free({ pin }: { pin: LngLat }) {
 function History({ pin }: { pin: LngLat }) {
   const [miles, setMiles] = useState<number>(RADII_MI[0]);
   const options = RADII_MI.map((radius) => [radius, counted(radius, 'mile')] as const);
-  const get = async () => <HailDays {...(await calls.history(pin, miles))} miles={miles} />;
+  const get = async () => <HailDays {...(await calls.history(pin, miles))} {...{ pin, miles }} />;
   const label = `Show ${HISTORY_DAYS} days`;
   return (
     <>
       <Field id="history-radius" label="Hail days within" options={options} set={(value) => setMiles(Number(value))} />
-      <Ask key={miles} id="history" label={label} credits={CREDITS.history[HISTORY_DAYS]} get={get} />
+      <Ask key={miles} id="history" label={label} credits={() => CREDITS.history[HISTORY_DAYS]} get={get} />
     </>
   );
 }
 
 /** Hail days in words, as bars over the year, and as a list. */
-function HailDays({ events, radar_gaps, miles }: HailHistory & { miles: number }) {
+function HailDays({ events, radar_gaps, pin, miles }: HailHistory & { pin: LngLat; miles: number }) {
   const dates = [...radar_gaps.dates_without_data, ...radar_gaps.coverage.map(({ date }) => date)].sort();
   const left = (date: string) => dates.indexOf(date) / dates.length;
   const months = dates.filter((date) => date.endsWith('-01'));
@@ -164,9 +166,10 @@ function HailDays({ events, radar_gaps, miles }: HailHistory & { miles: number }
           ))}
         </div>
       </div>
-      {events.map(({ storm_date, hail, distance_km }) => (
+      {events.map(({ storm_date, hail, distance_km, first_detected, last_detected }) => (
         <Button key={storm_date} class="wide day" onClick={() => void openDate(storm_date)}>
-          {`${dateInWords(storm_date)} · ${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away`}
+          {`${spanInWords(pin, first_detected, last_detected)} · ${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away`}
+          <span class="fine">{stormDateInWords(storm_date)}</span>
         </Button>
       ))}
     </>
@@ -180,11 +183,13 @@ function Verify({ pin, date }: { pin: LngLat; date: string | null }) {
   const asked = chosen ?? date ?? '';
   const verify = async () => {
     choose(asked);
-    return <Answer {...verifiedInWords(await calls.verify(pin, asked))} />;
+    return <Answer {...verifiedInWords(pin, await calls.verify(pin, asked))} />;
   };
-  const report = async () => {
+  const report = () => calls.report(pin, asked, reference);
+  const wait = async () => {
     choose(asked);
-    const pdf_url = await calls.report(pin, asked, reference);
+    const pdf_url = await report().wait();
+    if (pdf_url === null) return 'Still being made. Press again to look, free of charge.';
     return (
       <>
         <p>The report is ready. The link works for 15 minutes.</p>
@@ -199,9 +204,9 @@ function Verify({ pin, date }: { pin: LngLat; date: string | null }) {
       <p class="fine">
         This date and the next are looked at: an evening in the United States lies on the next UTC date.
       </p>
-      {asked && <Ask key={`v ${asked}`} id="verify" label="Verify" credits={CREDITS.verify} get={verify} />}
+      {asked && <Ask key={`v ${asked}`} id="verify" label="Verify" credits={() => CREDITS.verify} get={verify} />}
       <Field label="Claim number on the report" set={setReference} {...claim} />
-      {asked && <Ask key={`r ${asked}`} id="report" label="PDF report" credits={CREDITS.report} get={report} />}
+      {asked && <Ask key={`r ${asked}`} id="report" label="PDF report" credits={() => report().credits()} get={wait} />}
     </>
   );
 }

@@ -37,7 +37,7 @@ export function Picked() {
   useLayoutEffect(() => {
     render(spot && <PickedCard at={spot} />, box);
     map?.mark(spot);
-    popup.setPadding({ ...covered(), left: 0, right: 0 });
+    popup.setPadding(covered());
     if (spot === null) popup.remove();
     else popup.setLngLat(spot);
     if (spot && map && !popup.isOpen()) popup.addTo(map.map);

@@ -87,6 +87,21 @@ test('a call that failed is made again', async (t) => {
   t.deepEqual((await history(AT, 1)).events, []);
 });
 
+test('a report is ordered once, looked at again where a look fails, and ordered anew after it failed', async (t) => {
+  const paths: string[] = [];
+  const answers = [{ report_id: 'r' }, null, { status: 'done', pdf_url: 'a' }, { status: 'failed' }];
+  const { report } = openPinCalls({
+    call: async (path) => paths.push(path) && (answers.shift() ?? Promise.reject(new Error('down'))),
+  });
+  const { credits, wait } = report(AT, DATE, '');
+  t.is(credits(), CREDITS.report);
+  t.is(await wait(), 'a');
+  t.is(credits(), 0);
+  await t.throwsAsync(wait, { message: /could not be made/ });
+  t.is(credits(), CREDITS.report);
+  t.deepEqual(paths, ['/verify/report', ...Array(3).fill('/verify/report/r')]);
+});
+
 test('a date of loss is verified with the date after it', async (t) => {
   const paths: string[] = [];
   const { verify } = openPinCalls({
@@ -131,12 +146,12 @@ const fell = (within: Fell['within'], given: Partial<Fell> = {}): Fell => ({
 });
 
 test('hail at a place is said with its size, distance, times and radar quality', (t) => {
-  const { headline, rows, lines } = fellInWords(fell([hail(0.8), hail(0.8), hail(12, 60)]));
+  const { headline, rows, lines } = fellInWords(AT, fell([hail(0.8), hail(0.8), hail(12, 60)]));
   t.is(headline, '1.9 in (48 mm)');
   t.deepEqual(rows, [
-    ['Within 1 mile', '1.9 in (48 mm), 0.5 mi away, 20:02–20:31 UTC'],
-    ['Within 3 miles', '1.9 in (48 mm), 0.5 mi away, 20:02–20:31 UTC'],
-    ['Within 10 miles', '2.4 in (60 mm), 7.5 mi away, 20:02–20:31 UTC'],
+    ['Within 1 mile', '1.9 in (48 mm), 0.5 mi away, Fri 1 May 15:02–15:31 CDT (20:02–20:31 UTC)'],
+    ['Within 3 miles', '1.9 in (48 mm), 0.5 mi away, Fri 1 May 15:02–15:31 CDT (20:02–20:31 UTC)'],
+    ['Within 10 miles', '2.4 in (60 mm), 7.5 mi away, Fri 1 May 15:02–15:31 CDT (20:02–20:31 UTC)'],
     ['Radar quality', 'good (0.73), KTLX 14.0 mi away'],
   ]);
   t.deepEqual(lines, ['Radar looked 97 % of the time.']);
@@ -160,7 +175,7 @@ for (const [title, given, headline, line] of [
     'the day still runs',
     { radar_gaps: gaps(1, `${DATE}T20:00:00Z`) },
     'No hail here',
-    /up to 20:00 UTC; the day still runs/,
+    /up to Fri 1 May 15:00 CDT \(20:00 UTC\); the day still runs/,
   ],
   ['it is not known when radar looked', { radar_gaps: gaps(null) }, 'No hail detected here', /is not known/],
   ['radar never looked', { radar_gaps: gaps(0) }, 'Not known', /hail at other times is not known/],
@@ -173,13 +188,13 @@ for (const [title, given, headline, line] of [
   ],
 ] as const)
   test(`where nothing was detected and ${title}, the card says '${headline}'`, (t) => {
-    const words = fellInWords(fell([null, null, null], given));
+    const words = fellInWords(AT, fell([null, null, null], given));
     t.is(words.headline, headline);
     t.regex(words.lines.join(), line);
   });
 
 test('hail 5 miles away is no hail within 1 mile, and is not kept silent', (t) => {
-  const { headline, rows } = fellInWords(fell([null, null, hail(8)]));
+  const { headline, rows } = fellInWords(AT, fell([null, null, hail(8)]));
   t.is(headline, 'No hail within 1 mile');
   t.deepEqual(rows[0], ['Within 1 mile', 'none of 10 mm or more detected']);
   t.regex(rows[2]?.[1] ?? '', /1\.9 in \(48 mm\), 5\.0 mi away/);
@@ -196,7 +211,7 @@ test('of the storms of a day the one that came nearest is named, and none that s
     storms: [{ lat, lon: -97.4, mm }],
   });
   const frames = [frame(`${DATE}T20:00:00Z`, 35.5, 50), frame(`${DATE}T20:10:00Z`, 35.3, 40)];
-  t.is(nearestStorm(frames, AT), 'Nearest storm: 6.9 mi away at 20:10 UTC, 1.6 in (40 mm)');
+  t.is(nearestStorm(frames, AT), 'Nearest storm: 6.9 mi away at Fri 1 May 15:10 CDT (20:10 UTC), 1.6 in (40 mm)');
   t.is(nearestStorm([frame(`${DATE}T20:00:00Z`, 37, 50)], AT), null);
   t.is(nearestStorm([], AT), null);
 });
@@ -232,6 +247,7 @@ test('a verification is said by its strongest verdict, with size, time, confiden
   };
   const none = { corroborated: false, nearest_reports: [] };
   const { headline, rows } = verifiedInWords(
+    AT,
     verified(
       [
         { ...event, verdict: 'hit', ground_truth: reports },
@@ -241,10 +257,10 @@ test('a verification is said by its strongest verdict, with size, time, confiden
     ),
   );
   t.is(headline, 'Hit: hail fell at or near this place');
-  t.is(rows[0]?.[0], '1 May 2026');
+  t.is(rows[0]?.[0], 'Storm date 1 May 2026 (UTC)');
   t.is(
     rows[0]?.[1],
-    'hit · largest within 5 miles 1.9 in (49 mm) · 1 May 2026 20:02 UTC to 20:31 UTC · confidence 96 % · nearest ground report 1.8 in (45 mm), 1.3 mi away · radar and report agree',
+    'Fri 1 May 15:02–15:31 CDT (20:02–20:31 UTC) · hit · largest within 5 miles 1.9 in (49 mm) · confidence 96 % · nearest ground report 1.8 in (45 mm), 1.3 mi away · radar and report agree',
   );
 });
 
@@ -262,15 +278,16 @@ test('a report on a day that no radar saw is said without a confidence', (t) => 
     corroborated: false,
     nearest_reports: [{ source: 'lsr' as const, max_size_mm: 25.4, distance_m: 708 }],
   };
-  const { rows } = verifiedInWords(verified([{ ...nothing, event_date: DATE, verdict: 'marginal', ground_truth }], 1));
+  const answer = verified([{ ...nothing, event_date: DATE, verdict: 'marginal', ground_truth }], 1);
+  const { rows } = verifiedInWords(AT, answer);
   t.is(rows[0]?.[1], 'marginal · no radar data · nearest ground report 1.0 in (25 mm), 0.4 mi away');
 });
 
 test('a verification without a sign says whether radar looked', (t) => {
-  t.is(verifiedInWords(verified([], 1)).headline, 'No sign of hail within 5 miles');
-  const part = verifiedInWords(verified([], 0.4));
+  t.is(verifiedInWords(AT, verified([], 1)).headline, 'No sign of hail within 5 miles');
+  const part = verifiedInWords(AT, verified([], 0.4));
   t.is(part.headline, 'No sign of hail within 5 miles, as far as radar looked');
-  t.regex(part.lines.join(), /^1 May 2026: Radar looked 40 %/);
+  t.regex(part.lines.join(), /^Storm date 1 May 2026 \(UTC\): Radar looked 40 %/);
 });
 
 test('the pin stays in the address, and one that is nowhere counts as not said', (t) => {
