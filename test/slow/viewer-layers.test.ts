@@ -1,6 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import {
+  answerInstead,
   ask,
   cardsApart,
   colorsOf,
@@ -157,21 +158,25 @@ serviceTest(
     t.is(await noteOf(page, 'reports'), 'Costs 40 credits');
     await press(page, 'reports');
     t.is((await creditsUsed(visit)) - before, 40);
-    t.is(await noteOf(page, 'reports'), '1 report.');
+    t.is(await noteOf(page, 'reports'), '1 report. As of 2 May 2026 00:12 UTC.');
     t.true(has(await colorsOf(page, MIDDLE), MARKS.reports));
 
     await page.click('#view-scan');
     await settled(page);
-    t.is(await noteOf(page, 'reports'), '1 within 15 minutes of this scan, of 1 report read.');
+    t.regex(await noteOf(page, 'reports'), /^1 within 15 minutes of this scan, of 1 report read\./);
     await page.keyboard.press('[');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
     await settled(page);
     t.is(await noteOf(page, 'reports'), 'Read for 2 May 2026; not drawn for what is shown.');
     t.false(has(await colorsOf(page, MIDDLE), MARKS.reports));
     t.is((await creditsUsed(visit)) - before - 5, 40, 'another date is not read by itself');
+    await answerInstead(page, /exports\/exp_/, 503, { message: 'busy' });
+    await readAgain(page, 'reports');
+    t.is(await noteOf(page, 'reports'), 'Busy.');
+    await page.unroute(/exports\/exp_/);
     t.is(await readAgain(page, 'reports'), 'Read again · 40 credits');
-    t.is(await noteOf(page, 'reports'), '1 within 15 minutes of this scan, of 1 report read.');
-    t.is((await creditsUsed(visit)) - before - 5, 80);
+    t.regex(await noteOf(page, 'reports'), /^1 within 15 minutes of this scan, of 1 report read\./);
+    t.is((await creditsUsed(visit)) - before - 5, 80, 'what is paid for and did not come is not paid for again');
     t.deepEqual(complaints, []);
   },
 );
@@ -188,11 +193,11 @@ serviceTest(
     t.regex(await noteOf(page, 'warnings'), /in the last 24 hours, within 200 km/);
     const before = await creditsUsed(visit);
     t.is(await readAgain(page, 'reports'), 'Read · 40 credits');
-    t.is(await noteOf(page, 'reports'), '2 reports.');
+    t.is(await noteOf(page, 'reports'), '2 reports. As of 2 May 2026 00:12 UTC.');
     t.is((await creditsUsed(visit)) - before, 40);
     await page.click('#view-day');
     await settled(page);
-    t.is(await noteOf(page, 'reports'), '1 report.', 'those of the date, without another reading');
+    t.regex(await noteOf(page, 'reports'), /^1 report\. /, 'those of the date, without another reading');
     t.is((await creditsUsed(visit)) - before, 40);
     t.deepEqual(complaints, []);
   },
@@ -201,7 +206,7 @@ serviceTest(
 serviceTest(
   'warnings are those of the time shown, and what the service has for now alone is greyed with its reason',
   { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}&layers=hail,warnings,outlooks` },
-  async (t, { page, complaints }) => {
+  async (t, { page, complaints, requests }) => {
     await settled(page);
     await page.click('#layers-fold');
     for (const id of ['warnings', 'outlooks']) await readAgain(page, id);
@@ -218,6 +223,7 @@ serviceTest(
     t.regex(await noteOf(page, 'warnings'), /^Read for 2 May 2026 around .* N, .* W; not drawn for what is shown\.$/);
     await readAgain(page, 'warnings');
     t.regex(await noteOf(page, 'warnings'), /^1 area in force at this scan/);
+    t.true(requests.join().includes('days=2'), 'a reading reaches the begin of its date');
     await page.locator('#scrubber').fill('0');
     await settled(page);
     t.regex(await noteOf(page, 'warnings'), /^2 areas in force at this scan/);
@@ -254,6 +260,8 @@ serviceTest(
     t.regex(await noteOf(page, 'warnings'), /^Nothing was ever collected of warnings and watches/);
     await press(page, 'outlooks');
     t.is(await noteOf(page, 'outlooks'), 'This service has never collected outlooks.');
+    await press(page, 'reports');
+    t.is(await noteOf(page, 'reports'), 'Ground reports of 2 May 2026 were never collected.');
     t.deepEqual(complaints, []);
   },
 );

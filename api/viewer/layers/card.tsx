@@ -16,6 +16,9 @@ interface Row extends Partial<Reading> {
 const rows = signal<Readonly<Record<string, Row>>>({});
 /** Name of a row: what was read with one key is not shown with another. */
 const nameOf = ({ id }: MapLayer) => `${id} ${state.key}`;
+const put = (name: string, row: Row) => {
+  rows.value = { ...rows.value, [name]: row };
+};
 
 /** Whether what was read while `asked` was shown serves what is shown now: its dates, and the middle of the map. */
 function serves({ is_undated, radius_km }: MapLayer, asked: Shown, now: Shown): boolean {
@@ -51,15 +54,12 @@ effect(() => {
 async function read(layer: MapLayer): Promise<void> {
   const [name, asked] = [nameOf(layer), shown()];
   const before = rows.value[name];
-  const set = (row: Row) => {
-    rows.value = { ...rows.value, [name]: row };
-  };
   if (before?.busy) return;
-  set({ ...before, refusal: null, busy: true });
+  put(name, { ...before, refusal: null, busy: true });
   try {
-    set({ asked, ...(await layer.read?.(asked)) });
+    put(name, { asked, ...(await layer.read?.(asked)) });
   } catch (error) {
-    set({ ...before, refusal: error instanceof Error ? error.message : String(error) });
+    put(name, { ...before, refusal: error instanceof Error ? error.message : String(error) });
   }
 }
 
@@ -67,7 +67,9 @@ async function read(layer: MapLayer): Promise<void> {
 export function switchLayer(id: string, on: boolean): void {
   state.layers = LAYER_IDS.filter((one) => (one === id ? on : state.layers.includes(one)));
   const layer = LAYERS.find((one) => one.id === id);
-  if (on && layer && !statusOf(layer, shown()).isRead) void read(layer);
+  if (!on || !layer) return;
+  put(nameOf(layer), { ...rows.value[nameOf(layer)], refusal: null });
+  if (!statusOf(layer, shown()).isRead) void read(layer);
 }
 
 /** What is said of all items of layers at a place, those drawn last first. */

@@ -5,9 +5,10 @@ import type { SpcOutlookAnswer } from '../../../schemas/resources/convective-out
 import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
 import type { Subscription } from '../../../schemas/resources/subscription.ts';
 import type { Warnings } from '../../../schemas/resources/warning.ts';
-import { MS_PER_DAY } from '../../../schemas/time.ts';
+import { daysBetween, MS_PER_DAY } from '../../../schemas/time.ts';
+import { remembered } from '../page/page.ts';
 import { MM_PER_INCH, REFLECTIVITY } from '../page/palette.ts';
-import { clockInWords, counted, motionInWords, timeInWords } from '../page/words.ts';
+import { clockInWords, counted, dateInWords, motionInWords, timeInWords } from '../page/words.ts';
 import { service, theMap } from '../site.ts';
 import { chosenFrame, state } from '../state.ts';
 import { isNewest } from '../time/dates.ts';
@@ -143,8 +144,9 @@ function inForce(geometry: Geometry, warning: NonNullable<GeoJsonProperties>): F
   return item(geometry, event ?? `${words} ${watch_number ?? md_number}`, said, { kind, color, ...times });
 }
 
-/** Days of history that reach back to the first instant shown. */
-const daysBack = ({ from_ms }: Shown) => Math.max(1, Math.ceil((state.now_ms - from_ms) / MS_PER_DAY));
+/** Days of history that reach back to the begin of the first date: a reading serves all its scans. */
+const daysBack = ({ first_date }: Shown) =>
+  Math.max(1, Math.ceil((state.now_ms - Date.parse(first_date)) / MS_PER_DAY));
 
 /** Features that were in force at some instant that is shown. */
 const inForceAt = (read: readonly Feature[], { from_ms, until_ms }: Shown) =>
@@ -167,6 +169,8 @@ const NO_OUTLOOKS = 'This service has never collected outlooks.';
 
 /** The export of a date takes a second or two. */
 const POLL_MS = 700;
+/** Ids of exports that were paid for and have not come: asked again they cost nothing. */
+const orders = new Map<string, Promise<string>>();
 /** A report is shown with the scans within this time of it. */
 const NEAR_MS = 15 * 60_000;
 
@@ -266,8 +270,8 @@ export const LAYERS: readonly MapLayer[] = [
         note ?? (data_as_of && `Complete until ${timeInWords(data_as_of)}.`),
         unplaced.length > 0 && `Without an outline: ${unplaced.join('; ')}.`,
       );
-      if (features.length === 0 && note !== null) return { features: null, note };
-      return { features: features.sort((a, b) => urgency(a) - urgency(b)), note: said.join(' ') };
+      const isUnknown = features.length === 0 && note !== null;
+      return { features: isUnknown ? null : features.sort((a, b) => urgency(a) - urgency(b)), note: said.join(' ') };
     },
     unavailable(shown) {
       if (!state.looked) return 'The service does not say what time it has, so the time shown cannot be asked for.';
@@ -325,15 +329,24 @@ export const LAYERS: readonly MapLayer[] = [
     price: '40 credits',
     async read({ first_date, date }) {
       const body = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
-      let job = await service.call('/exports', body);
+      const order = `${state.key} ${first_date} ${date}`;
+      const id = await remembered(orders, order, async () => (await service.call('/exports', body)).job_id);
+      let job = await service.call(`/exports/${id}`);
       while (job.status === 'pending') {
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-        job = await service.call(`/exports/${job.job_id}`);
+        job = await service.call(`/exports/${id}`);
       }
-      if (job.status === 'failed') throw new Error(`The list could not be made: ${job.message}.`);
-      const { features } = await service.file(job.download_url);
-      const note = job.truncated ? 'Some reports are missing: there were more than an export holds.' : null;
-      return { features: features.map(reportFeature), note };
+      const file = job.download_url === null ? null : await service.file(job.download_url);
+      orders.delete(order);
+      if (!file) throw new Error(`The list could not be made: ${job.message}.`);
+      const { features, dates_without_data: gaps, data_as_of, truncated } = file;
+      const said = lines(
+        gaps.length > 0 && `Ground reports of ${gaps.map(dateInWords).join(' and ')} were never collected.`,
+        data_as_of && `As of ${timeInWords(data_as_of)}.`,
+        truncated && 'Some reports are missing: there were more than an export holds.',
+      );
+      const isKnown = gaps.length < daysBetween(first_date, date);
+      return { features: isKnown ? features.map(reportFeature) : null, note: said.join(' ') };
     },
     unavailable: () =>
       neverCollected('spc-reports', 'lsr') ? 'This service has never collected ground reports.' : null,
