@@ -168,7 +168,7 @@ function HailDays({ events, radar_gaps, pin, miles }: HailHistory & { pin: LngLa
       </div>
       {events.map(({ storm_date, hail, distance_km, first_detected, last_detected }) => (
         <Button key={storm_date} class="wide day" onClick={() => void openDate(storm_date)}>
-          {`${spanInWords(pin, first_detected, last_detected)} · ${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away`}
+          {`${spanInWords(pin, first_detected, last_detected)} · ${sizeInWords(hail.estimated_size_mm)}, ${milesInWords(distance_km)} away · `}
           <span class="fine">{stormDateInWords(storm_date)}</span>
         </Button>
       ))}
