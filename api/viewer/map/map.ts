@@ -1,4 +1,4 @@
-import { effect } from '@preact/signals';
+import { computed, effect } from '@preact/signals';
 import type { Feature, GeoJSON } from 'geojson';
 import {
   addProtocol,
@@ -101,11 +101,11 @@ export async function openMap(
     map.setGlobalStateProperty('marks', visible(is_seen));
     map.setGlobalStateProperty('tracks', visible(is_seen && state.view === 'day'));
   });
-  effect(() => {
+  const reflectivity = computed(() => {
     const isSeen = state.view === 'scan' && state.layers.includes('reflectivity');
-    const url = isSeen && chosenFrame()?.reflectivity_url;
-    setArchives('reflectivity', url ? [url] : []);
+    return (isSeen && chosenFrame()?.reflectivity_url) || '';
   });
+  effect(() => setArchives('reflectivity', reflectivity.value === '' ? [] : [reflectivity.value]));
   return {
     map,
     drawnAt,
