@@ -33,7 +33,7 @@ export function Dock() {
           disabled={isAlone}
           onClick={togglePlaying}
         />
-        <Button id="speed" aria-label={`Speed ${SPEEDS[speed]}×`} disabled={isAlone} onClick={quicken}>
+        <Button id="speed" class="tool" aria-label={`Speed ${SPEEDS[speed]}×`} disabled={isAlone} onClick={quicken}>
           {SPEEDS[speed]}×
         </Button>
         <Clock />
