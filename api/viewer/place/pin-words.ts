@@ -83,13 +83,11 @@ export function openPinCalls({ call }: Pick<Service, 'call'>) {
             await new Promise((resolve) => setTimeout(resolve, REPORT_POLL_MS));
             return call(`/verify/report/${report_id}`);
           };
-          for (let looks = 0; looks < REPORT_POLLS; looks++) {
-            const { status, message, pdf_url } = await look().catch(look);
-            if (status === 'done') return pdf_url;
-            if (status === 'failed') known.delete(name);
-            if (status === 'failed') throw new Error(`The report could not be made: ${message}.`);
-          }
-          return null;
+          let job = await look().catch(look);
+          for (let looks = 1; job.status === 'pending' && looks < REPORT_POLLS; looks++) job = await look().catch(look);
+          if (job.status !== 'failed') return job.pdf_url;
+          known.delete(name);
+          throw new Error(`The report could not be made: ${job.message}.`);
         },
       };
     },
