@@ -14,7 +14,7 @@ export const is_public = meta('hail-access') === 'public';
 /** The page is in a frame of another site (/embed): it uses no key and asks for none. */
 export const is_embedded = document.documentElement.dataset.embed !== undefined;
 export const archives = openArchives((error) => theMap()?.map.fire('error', { error }));
-export const service = openService(meta('hail-api'), () => state.key, is_public);
+export const service = openService(meta('hail-api'), () => state.key, is_public, archives.forget);
 
 setWorkerUrl(`${meta('hail-assets')}/maplibre-gl-worker.mjs`);
 state.place = readAddress(location.hash).place;

@@ -95,8 +95,7 @@ export function openArchives(tell: (error: unknown) => void) {
   const opened = new Map<string, PMTiles>();
   /** Makes the next use read the archive again. */
   const forget = (url: string) => {
-    pieces.forget(url);
-    opened.delete(url);
+    if (opened.delete(url)) pieces.forget(url);
   };
   /** An archive, whose first piece has the bytes that most pictures need. */
   const open = (url: string, piece_bytes?: number): PMTiles => {

@@ -23,9 +23,15 @@ export type Service = ReturnType<typeof openService>;
 /**
  * The service as the page asks it. The list of a date is requested once, because each request is charged.
  *
- * `api`: path of the interface, ending in `/v1`. `is_public`: the service lists archives without a key, and without a charge.
+ * `api`: path of the interface, ending in `/v1`. `is_public`: the service lists archives without a key, and without a charge. `renew` is
+ * given the archive of a date that was requested: it changes under one address.
  */
-export function openService(api: string, readKey: () => string | null, is_public: boolean) {
+export function openService(
+  api: string,
+  readKey: () => string | null,
+  is_public: boolean,
+  renew: (url: string) => void,
+) {
   const days = new Map<string, Promise<DayIndex>>();
   /** The service's clock minus that of this browser, which may be wrong; as of the last look. */
   let ahead_ms = 0;
@@ -57,6 +63,7 @@ export function openService(api: string, readKey: () => string | null, is_public
     const daily = await get(`/tiles/daily?date=${date}`);
     const { url, data_as_of: until } = daily.body;
     const daily_urls = url === null ? [] : [url];
+    daily_urls.forEach(renew);
     return { date, frames, daily_urls, data_as_of: until ?? data_as_of, source: source ?? daily.source };
   };
   const dayOf = (date: string) => remembered(days, date, () => get(`/tiles/scan?date=${date}`).then(withDaily));

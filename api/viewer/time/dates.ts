@@ -6,7 +6,7 @@ import { showDay, showView } from '../display.ts';
 import { wait } from '../page/page.ts';
 import { SWATH_MIN_MM } from '../page/palette.ts';
 import { clockInWords, dateInWords, timeInWords } from '../page/words.ts';
-import { archives, askForKey, is_embedded, service, setKey, theMap } from '../site.ts';
+import { askForKey, is_embedded, service, setKey, theMap } from '../site.ts';
 import { change, keptId, state } from '../state.ts';
 import { hailDays, nextHailDay } from './hail-days.ts';
 import { axisOf, nearestScan } from './span.ts';
@@ -42,21 +42,16 @@ async function load(): Promise<void> {
   await showDay(day);
 }
 
-/** Makes the next request ask for what is shown again: it may have more scans, and its daily archive changes under one address. */
+/** Makes the next request ask for what is shown again: it may have more scans. */
 function forget(): void {
   if (state.date !== null) service.forget(state.date);
-  const url = state.day?.daily_urls.at(-1);
-  if (url) archives.forget(url);
 }
 
 /** Opens a date. */
 export const openDate = (date: string, wait_ms?: number) => open({ date, span: 'date', scan_id: null }, wait_ms);
 
 /** Opens the newest date with data. */
-export function openNewest(): Promise<void> {
-  if (isNewest()) forget();
-  return open({ date: null, span: 'date', scan_id: null });
-}
+export const openNewest = () => open({ date: null, span: 'date', scan_id: null });
 
 /** Requests what is shown again. */
 export function refresh(): Promise<void> {
