@@ -281,10 +281,7 @@ serviceTest(
       if (reached.at(-1) === 'layer-locations') break;
     }
     const layers = ['hail', 'smooth', 'warnings', 'outlooks', 'reports', 'locations'];
-    t.deepEqual(
-      reached,
-      layers.map((id) => `layer-${id}`),
-    );
+    t.is(reached.join(), layers.map((id) => `layer-${id}`).join());
     await page.keyboard.press(' ');
     await settled(page);
     t.is(await noteOf(page, 'locations'), 'Your portfolio has no locations.');
@@ -347,9 +344,6 @@ for (const [held, screen] of [
       await page.click('#layers-fold');
       await settled(page);
       const unfolded = await cardsApart(t, page, open);
-      t.deepEqual(
-        unfolded.slice(0, 2).map(({ id }) => id),
-        ['#panel', '#layers'],
-      );
+      t.regex(unfolded.map(({ id }) => id).join(), /^#panel,#layers(,|$)/);
     },
   );
