@@ -77,9 +77,8 @@ interface ArchiveNote {
 
 export type Archives = ReturnType<typeof openArchives>;
 
-/** Address of the tiles of a picture. */
-export const tileAddress = (picture: string) => `hail://${picture}/{z}/{x}/{y}`;
-const TILE = /:\/\/(\w+)\/(\d+)\/(\d+)\/(\d+)$/;
+/** Name of a picture, its edition, and the place of one tile, in the address of a tile. */
+const TILE = /:\/\/(\w+)\/\d+\/(\d+)\/(\d+)\/(\d+)$/;
 /** The picture with rounded outlines and filtered lines. */
 const SMOOTH = 'smooth';
 
@@ -108,11 +107,17 @@ export function openArchives(tell: (error: unknown) => void) {
     return archive;
   };
   const pictures = new Map<string, Picture>();
-  /** Gives a picture other archives, all of whose content is in one tile, that of the last on top. */
-  const show = (name: string, urls: readonly string[]): void => {
+  let edition = 0;
+  /**
+   * Gives a picture other archives, all of whose content is in one tile, that of the last on top. The address of its tiles is another one
+   * then: what MapLibre cuts out of a tile for higher zooms it keeps by the address.
+   */
+  const show = (name: string, urls: readonly string[]): string => {
     const before = pictures.get(name);
     pictures.set(name, { urls, is_whole: urls.length > 0, ...Promise.withResolvers<null>() });
     before?.resolve(null);
+    edition += 1;
+    return `hail://${name}/${edition}/{z}/{x}/{y}`;
   };
   /**
    * The tile of each archive that has one there. An archive that fails costs itself only, and is opened again at the next use: MapLibre

@@ -12,7 +12,7 @@ import {
   type VectorTileSource,
 } from 'maplibre-gl';
 import { colored } from '../../../schemas/palette.ts';
-import { type Archives, tileAddress } from '../data/archives.ts';
+import type { Archives } from '../data/archives.ts';
 import type { LngLat, MapPlace } from '../data/day.ts';
 import { meta, wait } from '../page/page.ts';
 import { BASEMAP, SCHEME } from '../page/palette.ts';
@@ -57,8 +57,7 @@ export async function openMap(
   };
   /** Gives a source other archives. */
   const setArchives = (source: string, urls: readonly string[]): void => {
-    archives.show(source, urls);
-    map.getSource<VectorTileSource>(source)?.setTiles([tileAddress(source)]);
+    map.getSource<VectorTileSource>(source)?.setTiles([archives.show(source, urls)]);
   };
   const setHail = (urls: readonly string[]): void => {
     setArchives('hail', urls);

@@ -1,6 +1,6 @@
 import { layers as layersOf, namedFlavor } from '@protomaps/basemaps';
 import type { LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl';
-import { type Archives, tileAddress } from '../data/archives.ts';
+import type { Archives } from '../data/archives.ts';
 import { meta } from '../page/page.ts';
 import { SCHEME } from '../page/palette.ts';
 
@@ -40,9 +40,8 @@ export async function addStreets(map: MapLibre, archives: Archives, placed: Prom
 async function readArchive({ href }: URL, { open, show }: Archives): Promise<Streets> {
   const { maxZoom: maxzoom } = await open(href).getHeader();
   const drawn = layersOf(STREETS, namedFlavor(SCHEME === 'dark' ? 'black' : 'white'), { lang: 'en' });
-  show(STREETS, [href]);
   return {
-    sources: { [STREETS]: { type: 'vector', tiles: [tileAddress(STREETS)], maxzoom } },
+    sources: { [STREETS]: { type: 'vector', tiles: [show(STREETS, [href])], maxzoom } },
     layers: drawn.filter(({ id }) => !ICONS.includes(id)),
   };
 }
