@@ -62,7 +62,7 @@ export function keyCommand(config: () => Config): Command {
     }),
     onBusiness(config, {
       usage: 'link <business>',
-      about: 'print a link, and its QR code, that puts a new live key into the map of a browser: once, within 15 minutes',
+      about: 'print a link, and its QR code, that puts a new live key into the map of a browser once, within 15 min',
       options: (command) =>
         command
           .option('--name <name>', 'what people call the key', label, 'phone')
