@@ -9,7 +9,7 @@ const FLIGHT_MS = 600;
 /** Width of the buttons of the map at its right edge. */
 const CONTROLS_PX = 90;
 
-/** Shows a list that has arrived: place, view and scan stay; another date is brought into view where none of its hail is. */
+/** Shows a day. Place, view and scan stay; the map moves if no storm of another date is in view. */
 export async function showDay(day: DayIndex): Promise<void> {
   const last = state.day?.frames.at(-1)?.scan_id;
   const isOther = !day.frames.some(({ scan_id }) => scan_id === last);

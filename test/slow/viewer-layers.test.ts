@@ -218,7 +218,7 @@ serviceTest(
     await page.keyboard.press('ArrowLeft');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
     await settled(page);
-    t.is(await noteOf(page, 'outlooks'), 'Only for now: the service has the outlook of today. Choose the newest date.');
+    t.is(await noteOf(page, 'outlooks'), 'The service has the outlook of today only. Choose the newest date.');
     t.false(has(await colorsOf(page, MIDDLE), MARKS.outlooks));
     t.regex(await noteOf(page, 'warnings'), /^Read for 2 May 2026 around .* N, .* W; not drawn for what is shown\.$/);
     await readAgain(page, 'warnings');

@@ -88,8 +88,8 @@ interface Picture extends PromiseWithResolvers<null> {
   is_whole: boolean;
 }
 
-/** Archives for MapLibre's protocol `hail:`, with prefetching. `tell` is told which of them fails. */
-export function openArchives(tell: (error: unknown) => void) {
+/** Serves tiles of archives under MapLibre's protocol `hail:`. `onError` gets each read that failed. */
+export function openArchives(onError: (error: unknown) => void) {
   const pieces = openPieces();
   const opened = new Map<string, PMTiles>();
   /** Makes the next use read the archive again. */
@@ -127,7 +127,7 @@ export function openArchives(tell: (error: unknown) => void) {
     const failed = (url: string) => (error: unknown) => {
       forget(url);
       picture.is_whole = false;
-      tell(error);
+      onError(error);
     };
     const tiles = await Promise.all(picture.urls.map((url) => open(url).getZxy(z, x, y).catch(failed(url))));
     return tiles.flatMap((tile) => (tile ? [new Uint8Array(tile.data)] : []));
@@ -147,9 +147,9 @@ export function openArchives(tell: (error: unknown) => void) {
     open,
     forget,
     show,
-    /** A picture has archives, and none of them has failed. */
+    /** True if the picture has archives and every read of them succeeded. */
     isWhole: (name: string): boolean => pictures.get(name)?.is_whole === true,
     /** Metadata of an archive; nothing of one that cannot be read. */
-    describe: async (url: string): Promise<ArchiveNote> => (await open(url).getMetadata().catch(tell)) ?? {},
+    describe: async (url: string): Promise<ArchiveNote> => (await open(url).getMetadata().catch(onError)) ?? {},
   };
 }

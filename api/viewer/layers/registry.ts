@@ -15,7 +15,7 @@ import { isNewest } from '../time/dates.ts';
 import { CONE_ERROR, circle, placeAway } from './layer.ts';
 
 export type Shown = ReturnType<typeof shown>;
-/** What is shown, as far as layers depend on it: dates, instants, and the middle of the map. */
+/** Dates, time range and map centre that layers depend on. */
 export function shown() {
   const { day, view, place } = state;
   const frame = view === 'scan' ? chosenFrame() : undefined;
@@ -46,9 +46,9 @@ export interface MapLayer {
   readonly label: string;
   /** Kinds of marks, for the key in the card. */
   readonly key?: readonly (readonly [words: string, color: string, ...more: string[]])[];
-  /** It is of no date; any other has nothing without scans, and what was read is of the dates that were shown. */
+  /** The content does not depend on the date. Dated layers need scans and are read for the dates shown. */
   readonly is_undated?: true;
-  /** What was read serves while the middle of the map stays within half of this. */
+  /** Radius of the request, km. The content stays valid until the map centre moves by half of it. */
   readonly radius_km?: number;
   /** Price of a reading in words: `8 credits`. A layer without it is free: the map has it already. */
   readonly price?: string;
@@ -315,7 +315,7 @@ export const LAYERS: readonly MapLayer[] = [
     },
     unavailable() {
       if (neverCollected('spc-outlooks')) return NO_OUTLOOKS;
-      return isNewest() ? null : 'Only for now: the service has the outlook of today. Choose the newest date.';
+      return isNewest() ? null : 'The service has the outlook of today only. Choose the newest date.';
     },
     inWords(visible) {
       const highest = visible.at(-1)?.properties?.name;

@@ -21,7 +21,7 @@ export function pickAmong(
 export type Finding = ReturnType<typeof pickAmong>;
 
 /**
- * A finding as text of a card: headline with its colour, and lines below it. `coarse`: outlines are simplified at this zoom;
+ * Text of the card of a finding: headline with its colour, and further lines. `coarse`: the zoom simplifies outlines;
  * `covered`: radar covers the place in the scan, or in the newest scan of the day; null: not known.
  */
 export function findingInWords(
